@@ -17,6 +17,7 @@ export BUILD BASE_TREE TREE JOBS
 include scripts/tree.mk
 include scripts/kernel.mk
 include scripts/test.mk
+include scripts/run.mk
 
 # Each target's help is the "##" comment on its own line.
 .PHONY: help
