@@ -143,10 +143,28 @@ static void warn_narrower(const struct geom *g, unsigned int want,
 	}
 }
 
-static int set_failed(const struct geom *g, unsigned long before, int error)
+static bool has_adaptive(void)
+{
+	struct choice c;
+	bool found = false;
+	int i;
+
+	if (!sysfs_read_choice("mode", &c))
+		return true;
+	for (i = 0; i < c.n; i++)
+		found |= !strcmp(c.token[i], "adaptive");
+	choice_free(&c);
+	return found;
+}
+
+static int set_failed(const struct geom *g, unsigned long before,
+		      unsigned long value, int error)
 {
 	char orders[ORDERS_TEXT];
 
+	if (error == -EINVAL && value & PR_MCPAGE_ADAPTIVE && !has_adaptive())
+		return fail(ST_FAIL,
+			    "this kernel does not have the adaptive mode");
 	orders_format(g, before & PR_MCPAGE_ORDERS, orders, sizeof(orders));
 	if (error == -EPERM && before & PR_MCPAGE_SEAL &&
 	    !(before & PR_MCPAGE_UNSET))
@@ -173,16 +191,16 @@ static int set_policy(const struct geom *g, unsigned long value)
 	if (ret)
 		return ret;
 
+	/* A sealed policy can be replaced by a sealed one only. */
+	if (!(before & PR_MCPAGE_UNSET))
+		value |= before & PR_MCPAGE_SEAL;
 	ret = policy_set(value);
 	if (ret)
-		return set_failed(g, before, ret);
+		return set_failed(g, before, value, ret);
 	ret = policy_get(&after);
 	if (ret)
 		return fail(ST_FAIL, "cannot verify the policy: %s",
 			    strerror(-ret));
-	/* A seal stays, whether asked for again or not. */
-	if (!(before & PR_MCPAGE_UNSET))
-		value |= before & PR_MCPAGE_SEAL;
 	if (after != value)
 		return fail(ST_FAIL,
 			    "the policy did not take: %#lx was set, but the kernel has %#lx",

@@ -7,6 +7,7 @@
  *	ok	one where the process has no policy
  *	sealed	one where it has a sealed policy of orders 2 to 4
  *	refuse	one that takes no policy
+ *	fixed	one that does not have the adaptive mode
  *	denied	one that a system call filter stands before
  *	lost	one that forgets a policy's flags
  *
@@ -45,12 +46,14 @@ static void log_value(unsigned long value)
 
 static int set(const char *kernel, unsigned long value)
 {
-	if (!strcmp(kernel, "refuse"))
+	if (!strcmp(kernel, "refuse") ||
+	    (!strcmp(kernel, "fixed") && value & PR_MCPAGE_ADAPTIVE))
 		return refuse(EINVAL);
 	if (!strcmp(kernel, "sealed") &&
-	    value & PR_MCPAGE_ORDERS & ~SEALED_ORDERS)
+	    (!(value & PR_MCPAGE_SEAL) ||
+	     value & PR_MCPAGE_ORDERS & ~SEALED_ORDERS))
 		return refuse(EPERM);
-	policy = value | (policy & PR_MCPAGE_SEAL);
+	policy = value;
 	if (!strcmp(kernel, "lost"))
 		policy &= PR_MCPAGE_ORDERS;
 	log_value(value);

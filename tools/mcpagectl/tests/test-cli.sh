@@ -424,6 +424,10 @@ test_run_kernels()
 		run --orders 2M -- echo x
 	MCPAGE_STUB=sealed t 'run: sealed, narrower' 0 'x' '' \
 		run --orders 64K -- echo x
+	logged 'the seal stays' 0x30010
+	MCPAGE_STUB=fixed t 'run: no adaptive mode' 1 '' \
+		'*this kernel does not have the adaptive mode' \
+		run --adaptive -- echo x
 	echo 'always advise [never]' >"$fake/enabled"
 	t 'run: switched off' 1 '' \
 		'mcpagectl: not permitted: mcpage is switched off*' run -- echo x
