@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * mcpage: what core mm calls. Everything here is a stub without CONFIG_MCPAGE,
+ * and a branch that is not taken until a policy is in force.
+ */
+#ifndef _LINUX_MCPAGE_H
+#define _LINUX_MCPAGE_H
+
+#include <linux/bits.h>
+#include <linux/errno.h>
+#include <linux/jump_label.h>
+#include <linux/mm_types.h>
+#include <uapi/linux/mcpage.h>
+
+struct vm_fault;
+
+/**
+ * enum mcpage_stat_item - what became of an attempt to map one block
+ * @MCPAGE_STAT_ALLOC: the block was mapped
+ * @MCPAGE_STAT_FALLBACK: no free block of this order could be had
+ * @MCPAGE_STAT_CHARGE_FAILED: the memory cgroup refused the charge
+ * @MCPAGE_STAT_PAGE_TABLE_POPULATED: part of the range was mapped already
+ * @MCPAGE_STAT_UNSTABLE_ADDRESS_SPACE: the process was being killed for memory
+ * @MCPAGE_STAT_UNALIGNED: the block would have begun before the VMA
+ * @MCPAGE_STAT_SHORT: the block would have ended behind the VMA
+ * @NR_MCPAGE_STAT_ITEMS: how many there are
+ */
+enum mcpage_stat_item {
+	MCPAGE_STAT_ALLOC,
+	MCPAGE_STAT_FALLBACK,
+	MCPAGE_STAT_CHARGE_FAILED,
+	MCPAGE_STAT_PAGE_TABLE_POPULATED,
+	MCPAGE_STAT_UNSTABLE_ADDRESS_SPACE,
+	MCPAGE_STAT_UNALIGNED,
+	MCPAGE_STAT_SHORT,
+	NR_MCPAGE_STAT_ITEMS
+};
+
+#ifdef CONFIG_MCPAGE
+
+/*
+ * The policy of a VMA lives in vm_flags, so that merge, split, fork and mremap
+ * treat it as they treat any other flag. Bits 46 to 59 are orders 2 to 15,
+ * bit 61 says that there is a policy. 32-bit kernels have no room for it.
+ */
+#ifdef CONFIG_64BIT
+#define VM_MCPAGE_SHIFT		44
+#define VM_MCPAGE_ORDERS	GENMASK(VM_MCPAGE_SHIFT + 15, VM_MCPAGE_SHIFT + 2)
+#define VM_MCPAGE		BIT(61)
+/* /proc/<pid>/smaps: one token for a VMA with a policy, none for its orders. */
+#define MCPAGE_VM_MNEMONICS						\
+		[VM_MCPAGE_SHIFT + 2 ... VM_MCPAGE_SHIFT + 15] = "",	\
+		[ilog2(VM_MCPAGE)] = "mc",
+#else
+#define VM_MCPAGE_SHIFT		0
+#define VM_MCPAGE_ORDERS	0UL
+#define VM_MCPAGE		0UL
+#define MCPAGE_VM_MNEMONICS
+#endif
+
+DECLARE_STATIC_KEY_FALSE(mcpage_key);
+DECLARE_STATIC_KEY_FALSE(mcpage_pages_key);
+extern bool mcpage_always;
+
+unsigned long mcpage_thp_orders(const struct vm_area_struct *vma,
+				unsigned long vm_flags);
+gfp_t mcpage_gfp_mask(void);
+struct folio *mcpage_alloc_anon_folio(struct vm_fault *vmf);
+bool __mcpage_fault_pages(struct vm_fault *vmf, vm_fault_t *ret);
+void __mcpage_fault_result(struct vm_fault *vmf, unsigned int order,
+			   enum mcpage_stat_item item);
+void mcpage_exec(struct mm_struct *mm, bool privileged);
+int mcpage_prctl_set(unsigned long scope, unsigned long arg3,
+		     unsigned long arg4, unsigned long arg5);
+int mcpage_prctl_get(unsigned long scope, unsigned long arg3,
+		     unsigned long arg4, unsigned long arg5);
+
+/**
+ * mcpage_governs - does mcpage choose the block orders of this mapping?
+ * @vma: the mapping
+ * @vm_flags: the flags to go by, which may differ from @vma's present ones
+ *
+ * Context: @vma must be stable: the mmap lock or the VMA lock is held.
+ * Return: true for an anonymous mapping that a policy in force applies to.
+ */
+static inline bool mcpage_governs(const struct vm_area_struct *vma,
+				  unsigned long vm_flags)
+{
+	if (!static_branch_unlikely(&mcpage_key))
+		return false;
+	/* No vm_ops: anonymous. No mm: the gate area. */
+	if (vma->vm_ops || !vma->vm_mm)
+		return false;
+	return (vm_flags & VM_MCPAGE) || READ_ONCE(vma->vm_mm->mcpage_policy) ||
+	       READ_ONCE(mcpage_always);
+}
+
+/**
+ * mcpage_fault_pages - handle a write fault with the "pages" backing
+ * @vmf: the fault, with its page table allocated and the anon_vma prepared
+ * @ret: set to the fault's result if it was handled
+ *
+ * Context: as do_anonymous_page(): page table not mapped, no PTE lock held.
+ * Return: true if the fault was handled, false to go on with other backings.
+ */
+static inline bool mcpage_fault_pages(struct vm_fault *vmf, vm_fault_t *ret)
+{
+	return static_branch_unlikely(&mcpage_pages_key) &&
+	       __mcpage_fault_pages(vmf, ret);
+}
+
+/**
+ * mcpage_fault_result - count and trace what became of one block
+ * @vmf: the fault
+ * @order: the block's order; order 0, a single page, is not counted
+ * @item: the outcome
+ *
+ * Nothing is counted in a mapping that mcpage does not govern.
+ *
+ * Context: any in which the mapping of @vmf is stable.
+ */
+static inline void mcpage_fault_result(struct vm_fault *vmf, unsigned int order,
+				       enum mcpage_stat_item item)
+{
+	if (static_branch_unlikely(&mcpage_key) && order)
+		__mcpage_fault_result(vmf, order, item);
+}
+
+#else /* !CONFIG_MCPAGE */
+
+#define MCPAGE_VM_MNEMONICS
+
+static inline unsigned long mcpage_thp_orders(const struct vm_area_struct *vma,
+					      unsigned long vm_flags)
+{
+	return 0;
+}
+
+static inline gfp_t mcpage_gfp_mask(void)
+{
+	return 0;
+}
+
+static inline struct folio *mcpage_alloc_anon_folio(struct vm_fault *vmf)
+{
+	return NULL;
+}
+
+static inline void mcpage_exec(struct mm_struct *mm, bool privileged)
+{
+}
+
+static inline int mcpage_prctl_set(unsigned long scope, unsigned long arg3,
+				   unsigned long arg4, unsigned long arg5)
+{
+	return -EINVAL;
+}
+
+static inline int mcpage_prctl_get(unsigned long scope, unsigned long arg3,
+				   unsigned long arg4, unsigned long arg5)
+{
+	return -EINVAL;
+}
+
+static inline bool mcpage_governs(const struct vm_area_struct *vma,
+				  unsigned long vm_flags)
+{
+	return false;
+}
+
+static inline bool mcpage_fault_pages(struct vm_fault *vmf, vm_fault_t *ret)
+{
+	return false;
+}
+
+static inline void mcpage_fault_result(struct vm_fault *vmf, unsigned int order,
+				       enum mcpage_stat_item item)
+{
+}
+
+#endif /* CONFIG_MCPAGE */
+
+#endif /* _LINUX_MCPAGE_H */

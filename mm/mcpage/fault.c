@@ -1,0 +1,356 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * mcpage: find, allocate and map a block in an anonymous fault.
+ *
+ * With the "folio" backing this file chooses and allocates the folio, and
+ * do_anonymous_page() maps it as it maps any other; folios that a PMD maps are
+ * allocated and mapped by do_huge_pmd_anonymous_page(). With the "pages"
+ * backing all of it is done here.
+ */
+#include <kunit/static_stub.h>
+#include <linux/bitops.h>
+#include <linux/gfp.h>
+#include <linux/highmem.h>
+#include <linux/memcontrol.h>
+#include <linux/mempolicy.h>
+#include <linux/mm.h>
+#include <linux/oom.h>
+#include <linux/pgtable.h>
+#include <linux/rmap.h>
+#include <linux/sched/coredump.h>
+#include <linux/swap.h>
+#include <linux/userfaultfd_k.h>
+#include <asm/tlbflush.h>
+#include <kunit/visibility.h>
+
+#include "../internal.h"
+#include "internal.h"
+
+#define CREATE_TRACE_POINTS
+#include <trace/events/mcpage.h>
+
+/**
+ * __mcpage_fault_result - the counting half of mcpage_fault_result()
+ * @vmf: the fault
+ * @order: the block's order, not 0
+ * @item: the outcome
+ *
+ * Context: the mapping of @vmf is stable.
+ */
+void __mcpage_fault_result(struct vm_fault *vmf, unsigned int order,
+			   enum mcpage_stat_item item)
+{
+	if (!mcpage_governs(vmf->vma, vmf->vma->vm_flags))
+		return;
+	mcpage_stat_add(order, item);
+	trace_mcpage_fault_result(vmf->address, order, item);
+}
+
+static bool mcpage_range_empty(pte_t *pte, unsigned int nr)
+{
+	while (nr--) {
+		if (!pte_none(ptep_get_lockless(pte++)))
+			return false;
+	}
+	return true;
+}
+
+/* Remove the orders whose block around the fault does not fit in the VMA. */
+static unsigned long mcpage_fitting_orders(struct vm_fault *vmf,
+					   unsigned long orders)
+{
+	struct vm_area_struct *vma = vmf->vma;
+
+	while (orders) {
+		unsigned int order = __fls(orders);
+
+		switch (mcpage_fit(vma->vm_start, vma->vm_end, vmf->address, order)) {
+		case MCPAGE_FITS:
+			/* A smaller block lies within this one. */
+			return orders;
+		case MCPAGE_BEGINS_BEFORE:
+			__mcpage_fault_result(vmf, order, MCPAGE_STAT_UNALIGNED);
+			break;
+		case MCPAGE_ENDS_BEHIND:
+			__mcpage_fault_result(vmf, order, MCPAGE_STAT_SHORT);
+			break;
+		}
+		orders &= ~BIT(order);
+	}
+	return 0;
+}
+
+/*
+ * Remove the orders whose block around the fault is not empty. No lock is held:
+ * the range is looked at again before it is mapped.
+ *
+ * Return: false if the page table is gone, and the fault is to be retried.
+ */
+static bool mcpage_empty_orders(struct vm_fault *vmf, unsigned long *orders)
+{
+	pte_t *table;
+
+	table = pte_offset_map(vmf->pmd, vmf->address & PMD_MASK);
+	if (!table)
+		return false;
+	while (*orders) {
+		unsigned int order = __fls(*orders);
+		unsigned long addr = ALIGN_DOWN(vmf->address, PAGE_SIZE << order);
+
+		if (mcpage_range_empty(table + pte_index(addr), 1 << order))
+			break;
+		__mcpage_fault_result(vmf, order, MCPAGE_STAT_PAGE_TABLE_POPULATED);
+		*orders &= ~BIT(order);
+	}
+	pte_unmap(table);
+	return true;
+}
+
+VISIBLE_IF_KUNIT int mcpage_charge(struct folio *folio, struct mm_struct *mm,
+				   gfp_t gfp)
+{
+	KUNIT_STATIC_STUB_REDIRECT(mcpage_charge, folio, mm, gfp);
+	return mem_cgroup_charge(folio, mm, gfp);
+}
+
+VISIBLE_IF_KUNIT int mcpage_check_stable(struct mm_struct *mm)
+{
+	KUNIT_STATIC_STUB_REDIRECT(mcpage_check_stable, mm);
+	return check_stable_address_space(mm);
+}
+
+#ifdef CONFIG_TRANSPARENT_HUGEPAGE
+VISIBLE_IF_KUNIT struct folio *mcpage_folio_alloc(gfp_t gfp, unsigned int order,
+						  struct vm_area_struct *vma,
+						  unsigned long addr)
+{
+	KUNIT_STATIC_STUB_REDIRECT(mcpage_folio_alloc, gfp, order, vma, addr);
+	return vma_alloc_folio(gfp, order, vma, addr, true);
+}
+
+/**
+ * mcpage_alloc_anon_folio - allocate the folio for an anonymous write fault
+ * @vmf: the fault, in a mapping that mcpage governs
+ *
+ * Tries the highest effective order below PMD_ORDER whose block fits in the VMA
+ * and is empty, then the next lower one, and so on.
+ *
+ * Context: as do_anonymous_page(): page table not mapped, no PTE lock held. May
+ * sleep.
+ * Return: the folio, charged and cleared; NULL to go on with a single page;
+ * ERR_PTR(-EAGAIN) if the fault is to be retried.
+ */
+struct folio *mcpage_alloc_anon_folio(struct vm_fault *vmf)
+{
+	struct vm_area_struct *vma = vmf->vma;
+	unsigned long allowed, fitting, orders;
+	gfp_t gfp = mcpage_gfp_mask();
+
+	allowed = thp_vma_allowable_orders(vma, vma->vm_flags,
+					   TVA_IN_PF | TVA_ENFORCE_SYSFS,
+					   THP_ORDERS_ALL_ANON);
+	/* PMD_ORDER is do_huge_pmd_anonymous_page()'s; here it only may not fit. */
+	fitting = mcpage_fitting_orders(vmf, allowed) & ~BIT(PMD_ORDER);
+	orders = fitting;
+	if (orders && !mcpage_empty_orders(vmf, &orders))
+		return ERR_PTR(-EAGAIN);
+	trace_mcpage_fault_orders(vma, vmf->address, allowed, fitting, orders);
+
+	while (orders) {
+		unsigned int order = __fls(orders);
+		unsigned long addr = ALIGN_DOWN(vmf->address, PAGE_SIZE << order);
+		struct folio *folio = mcpage_folio_alloc(gfp, order, vma, addr);
+
+		if (!folio) {
+			__mcpage_fault_result(vmf, order, MCPAGE_STAT_FALLBACK);
+		} else if (mcpage_charge(folio, vma->vm_mm, gfp)) {
+			folio_put(folio);
+			__mcpage_fault_result(vmf, order, MCPAGE_STAT_CHARGE_FAILED);
+		} else {
+			folio_throttle_swaprate(folio, gfp);
+			folio_zero_user(folio, vmf->address);
+			return folio;
+		}
+		orders &= ~BIT(order);
+	}
+	return NULL;
+}
+#endif
+
+VISIBLE_IF_KUNIT struct page *mcpage_pages_alloc(gfp_t gfp, unsigned int order,
+						 struct vm_area_struct *vma,
+						 unsigned long addr)
+{
+	struct mempolicy *pol;
+	struct page *page;
+	pgoff_t ilx;
+
+	KUNIT_STATIC_STUB_REDIRECT(mcpage_pages_alloc, gfp, order, vma, addr);
+
+	pol = get_vma_policy(vma, addr, order, &ilx);
+	page = alloc_pages_mpol(gfp & ~__GFP_COMP, order, pol, ilx, numa_node_id());
+	mpol_cond_put(pol);
+	if (page)
+		split_page(page, order);
+	return page;
+}
+
+static void mcpage_pages_free(struct page *page, unsigned int nr)
+{
+	while (nr--)
+		folio_put(page_folio(page++));
+}
+
+/* Each page is charged on its own, as each is reclaimed on its own later. */
+static int mcpage_pages_charge(struct page *page, unsigned int nr,
+			       struct mm_struct *mm, gfp_t gfp)
+{
+	int err;
+
+	while (nr--) {
+		err = mcpage_charge(page_folio(page++), mm, gfp);
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+/* The page that faulted comes last, so that it is the one left in the cache. */
+static void mcpage_pages_clear(struct page *page, unsigned int nr,
+			       unsigned long addr, unsigned int faulting)
+{
+	unsigned int i;
+
+	for (i = 0; i < nr; i++) {
+		if (i == faulting)
+			continue;
+		cond_resched();
+		clear_user_highpage(page + i, addr + i * PAGE_SIZE);
+	}
+	clear_user_highpage(page + faulting, addr + faulting * PAGE_SIZE);
+	for (i = 0; i < nr; i++)
+		__folio_mark_uptodate(page_folio(page + i));
+}
+
+static unsigned long mcpage_pages_orders(struct vm_area_struct *vma)
+{
+	if (userfaultfd_armed(vma) || vma_is_temporary_stack(vma))
+		return 0;
+	/* Users have refused blocks by these, whatever they are made of. */
+	if ((vma->vm_flags & VM_NOHUGEPAGE) ||
+	    test_bit(MMF_DISABLE_THP, &vma->vm_mm->flags))
+		return 0;
+	return mcpage_vma_orders(vma, vma->vm_flags);
+}
+
+/* Allocate, charge and clear a block of the highest of @orders that can be had. */
+static struct page *mcpage_pages_get(struct vm_fault *vmf, unsigned long orders,
+				     unsigned int *orderp)
+{
+	struct vm_area_struct *vma = vmf->vma;
+	gfp_t gfp = mcpage_gfp_mask();
+
+	while (orders) {
+		unsigned int order = __fls(orders), nr = 1 << order;
+		unsigned long addr = ALIGN_DOWN(vmf->address, PAGE_SIZE << order);
+		struct page *page = mcpage_pages_alloc(gfp, order, vma, addr);
+
+		if (!page) {
+			__mcpage_fault_result(vmf, order, MCPAGE_STAT_FALLBACK);
+		} else if (mcpage_pages_charge(page, nr, vma->vm_mm, gfp)) {
+			mcpage_pages_free(page, nr);
+			__mcpage_fault_result(vmf, order, MCPAGE_STAT_CHARGE_FAILED);
+		} else {
+			folio_throttle_swaprate(page_folio(page), gfp);
+			mcpage_pages_clear(page, nr, addr,
+					   (vmf->address - addr) >> PAGE_SHIFT);
+			*orderp = order;
+			return page;
+		}
+		orders &= ~BIT(order);
+	}
+	return NULL;
+}
+
+static void mcpage_pages_map(struct vm_fault *vmf, struct page *page,
+			     unsigned long addr, unsigned int nr)
+{
+	struct vm_area_struct *vma = vmf->vma;
+	unsigned int i;
+
+	for (i = 0; i < nr; i++) {
+		struct folio *folio = page_folio(page + i);
+		pte_t entry = mk_pte(page + i, vma->vm_page_prot);
+
+		entry = pte_sw_mkyoung(entry);
+		if (vma->vm_flags & VM_WRITE)
+			entry = pte_mkwrite(pte_mkdirty(entry), vma);
+		folio_add_new_anon_rmap(folio, vma, addr + i * PAGE_SIZE,
+					RMAP_EXCLUSIVE);
+		folio_add_lru_vma(folio, vma);
+		/* Not set_ptes(): the entries are of folios of their own. */
+		set_pte_at(vma->vm_mm, addr + i * PAGE_SIZE, vmf->pte + i, entry);
+	}
+	add_mm_counter(vma->vm_mm, MM_ANONPAGES, nr);
+	update_mmu_cache_range(vmf, vma, addr, vmf->pte, nr);
+}
+
+/**
+ * __mcpage_fault_pages - the working half of mcpage_fault_pages()
+ * @vmf: the fault, a write, with its page table allocated and the anon_vma
+ *	prepared
+ * @ret: set to the fault's result if it was handled
+ *
+ * Context: as do_anonymous_page(): page table not mapped, no PTE lock held. May
+ * sleep.
+ * Return: true if the fault was handled, false to go on with a single page.
+ */
+bool __mcpage_fault_pages(struct vm_fault *vmf, vm_fault_t *ret)
+{
+	struct vm_area_struct *vma = vmf->vma;
+	unsigned long allowed, fitting, orders, addr;
+	unsigned int order, nr;
+	struct page *page;
+
+	if (!mcpage_governs(vma, vma->vm_flags))
+		return false;
+
+	*ret = 0;
+	allowed = mcpage_pages_orders(vma);
+	fitting = mcpage_fitting_orders(vmf, allowed);
+	orders = fitting;
+	if (orders && !mcpage_empty_orders(vmf, &orders))
+		return true;
+	trace_mcpage_fault_orders(vma, vmf->address, allowed, fitting, orders);
+
+	page = mcpage_pages_get(vmf, orders, &order);
+	if (!page)
+		return false;
+
+	nr = 1 << order;
+	addr = ALIGN_DOWN(vmf->address, PAGE_SIZE << order);
+	vmf->pte = pte_offset_map_lock(vma->vm_mm, vmf->pmd, addr, &vmf->ptl);
+	if (!vmf->pte)
+		goto free;
+	if (!mcpage_range_empty(vmf->pte, nr)) {
+		/* Another thread was faster; the access is retried. */
+		update_mmu_tlb_range(vma, addr, vmf->pte, nr);
+		__mcpage_fault_result(vmf, order, MCPAGE_STAT_PAGE_TABLE_POPULATED);
+		goto unlock;
+	}
+	*ret = mcpage_check_stable(vma->vm_mm);
+	if (*ret) {
+		__mcpage_fault_result(vmf, order, MCPAGE_STAT_UNSTABLE_ADDRESS_SPACE);
+		goto unlock;
+	}
+	mcpage_pages_map(vmf, page, addr, nr);
+	pte_unmap_unlock(vmf->pte, vmf->ptl);
+	__mcpage_fault_result(vmf, order, MCPAGE_STAT_ALLOC);
+	return true;
+
+unlock:
+	pte_unmap_unlock(vmf->pte, vmf->ptl);
+free:
+	mcpage_pages_free(page, nr);
+	return true;
+}

@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * mcpage: shared by the files of mm/mcpage and their tests.
+ *
+ * Lock order:
+ *	mcpage_settings_lock
+ *	  cpu_hotplug_lock, inside the static keys' update
+ *	mmap_lock
+ *	  page table locks
+ * mcpage_settings_lock and mmap_lock are never held together.
+ */
+#ifndef _MM_MCPAGE_INTERNAL_H
+#define _MM_MCPAGE_INTERNAL_H
+
+#include <linux/kobject.h>
+#include <linux/log2.h>
+#include <linux/mcpage.h>
+#include <linux/mm.h>
+#include <linux/mmzone.h>
+#include <linux/mutex.h>
+#include <linux/percpu.h>
+#include <linux/pgtable.h>
+
+/*
+ * The smallest order of a block: a large anonymous folio of order 1 has no room
+ * for the link of the deferred split list, which is in its third page.
+ */
+#define MCPAGE_MIN_ORDER	2
+/* The size of tables indexed by order: what a page table can hold, at most. */
+#define MCPAGE_NR_ORDERS	(ilog2(MAX_PTRS_PER_PTE) + 1)
+
+/**
+ * enum mcpage_enabled - where the system's order set applies
+ * @MCPAGE_ALWAYS: to every anonymous mapping
+ * @MCPAGE_ADVISE: where the process or the VMA has a policy
+ * @MCPAGE_NEVER: nowhere; nothing overrides it
+ * @NR_MCPAGE_ENABLED: how many there are
+ */
+enum mcpage_enabled {
+	MCPAGE_ALWAYS,
+	MCPAGE_ADVISE,
+	MCPAGE_NEVER,
+	NR_MCPAGE_ENABLED
+};
+
+/**
+ * enum mcpage_class - kinds of mappings with order sets of their own
+ * @MCPAGE_HEAP: the VMAs of brk()
+ * @MCPAGE_STACK: VMAs that grow on demand
+ * @MCPAGE_MMAP: every other anonymous VMA
+ * @NR_MCPAGE_CLASSES: how many there are
+ */
+enum mcpage_class {
+	MCPAGE_HEAP,
+	MCPAGE_STACK,
+	MCPAGE_MMAP,
+	NR_MCPAGE_CLASSES
+};
+
+/**
+ * enum mcpage_backing - what a block is made of
+ * @MCPAGE_FOLIO: one large folio
+ * @MCPAGE_PAGES: single pages, all mapped in one fault
+ * @NR_MCPAGE_BACKINGS: how many there are
+ */
+enum mcpage_backing {
+	MCPAGE_FOLIO,
+	MCPAGE_PAGES,
+	NR_MCPAGE_BACKINGS
+};
+
+/**
+ * enum mcpage_effort - how hard a fault tries to get a block
+ * @MCPAGE_LIGHT: wake kswapd, but neither reclaim nor compact
+ * @MCPAGE_DIRECT: reclaim and compact, as THP does with defrag=always
+ * @MCPAGE_FREE_ONLY: take what is free ("never")
+ * @NR_MCPAGE_EFFORTS: how many there are
+ */
+enum mcpage_effort {
+	MCPAGE_LIGHT,
+	MCPAGE_DIRECT,
+	MCPAGE_FREE_ONLY,
+	NR_MCPAGE_EFFORTS
+};
+
+/**
+ * struct mcpage_settings - the system's policy, as sysfs shows it
+ * @orders: the system's order set; bit n allows blocks of 2^n pages
+ * @class_orders: the same by class
+ * @enabled: where @orders applies
+ * @backing: what blocks are made of
+ * @effort: how hard a fault tries
+ * @used: some process or VMA has had a policy since boot. Until then "advise"
+ *	costs as little as "never".
+ *
+ * Each field is read on its own, without a lock, and written under
+ * mcpage_settings_lock. A fault that runs while a field changes uses the old
+ * value or the new one.
+ */
+struct mcpage_settings {
+	unsigned long orders;
+	unsigned long class_orders[NR_MCPAGE_CLASSES];
+	enum mcpage_enabled enabled;
+	enum mcpage_backing backing;
+	enum mcpage_effort effort;
+	bool used;
+};
+
+extern struct mcpage_settings mcpage_settings;
+extern struct mutex mcpage_settings_lock;
+
+/*
+ * A policy as it is kept in mm_struct and handed about: the value of the
+ * prctl() interface with bit 0, which no value has, for "there is one". All
+ * bits zero, as a new mm_struct has them, is "no policy".
+ */
+typedef u32 mcpage_policy_t;
+#define MCPAGE_POLICY_SET	1U
+
+/**
+ * enum mcpage_fit - does an aligned block around an address fit in a range?
+ * @MCPAGE_FITS: it does
+ * @MCPAGE_BEGINS_BEFORE: its first page is before the range
+ * @MCPAGE_ENDS_BEHIND: its last page is behind the range
+ */
+enum mcpage_fit {
+	MCPAGE_FITS,
+	MCPAGE_BEGINS_BEFORE,
+	MCPAGE_ENDS_BEHIND,
+};
+
+/* policy.c: decisions without mm state */
+unsigned long mcpage_valid_orders(void);
+bool mcpage_policy_applies(enum mcpage_enabled enabled, mcpage_policy_t process,
+			   mcpage_policy_t vma);
+unsigned long mcpage_effective_orders(unsigned long system, unsigned long class,
+				      mcpage_policy_t process,
+				      mcpage_policy_t vma);
+int mcpage_policy_parse(unsigned long value, unsigned long flags,
+			mcpage_policy_t *policy);
+unsigned long mcpage_policy_value(mcpage_policy_t policy);
+int mcpage_policy_may_replace(mcpage_policy_t old, mcpage_policy_t new);
+mcpage_policy_t mcpage_policy_after_exec(mcpage_policy_t old, bool privileged);
+unsigned long mcpage_policy_to_vm_flags(mcpage_policy_t policy);
+mcpage_policy_t mcpage_policy_from_vm_flags(unsigned long vm_flags);
+enum mcpage_fit mcpage_fit(unsigned long start, unsigned long end,
+			   unsigned long address, unsigned int order);
+gfp_t mcpage_effort_gfp(enum mcpage_effort effort);
+
+/* policy.c: the policy of a mapping */
+enum mcpage_class mcpage_vma_class(const struct vm_area_struct *vma);
+unsigned long mcpage_vma_orders(const struct vm_area_struct *vma,
+				unsigned long vm_flags);
+void mcpage_settings_changed(void);
+void mcpage_policy_in_use(void);
+
+/* stats.c */
+
+/**
+ * struct mcpage_stats - event counters of one CPU
+ * @events: by block order and outcome
+ */
+struct mcpage_stats {
+	unsigned long events[MCPAGE_NR_ORDERS][NR_MCPAGE_STAT_ITEMS];
+};
+
+extern const char * const mcpage_stat_names[NR_MCPAGE_STAT_ITEMS];
+void mcpage_stat_add(unsigned int order, enum mcpage_stat_item item);
+unsigned long mcpage_stat_read(unsigned int order, enum mcpage_stat_item item);
+
+/* fault.c */
+#if IS_ENABLED(CONFIG_KUNIT)
+struct folio *mcpage_folio_alloc(gfp_t gfp, unsigned int order,
+				 struct vm_area_struct *vma, unsigned long addr);
+struct page *mcpage_pages_alloc(gfp_t gfp, unsigned int order,
+				struct vm_area_struct *vma, unsigned long addr);
+int mcpage_charge(struct folio *folio, struct mm_struct *mm, gfp_t gfp);
+int mcpage_check_stable(struct mm_struct *mm);
+#endif
+
+/* sysfs.c */
+int mcpage_orders_parse(const char *buf, size_t len, unsigned long valid,
+			unsigned long *orders);
+#if IS_ENABLED(CONFIG_KUNIT)
+extern struct kobject *mcpage_kobj;
+#endif
+
+#endif /* _MM_MCPAGE_INTERNAL_H */

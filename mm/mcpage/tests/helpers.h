@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * mcpage: shared by the KUnit suites.
+ */
+#ifndef _MM_MCPAGE_TESTS_HELPERS_H
+#define _MM_MCPAGE_TESTS_HELPERS_H
+
+#include <kunit/test.h>
+#include <linux/types.h>
+
+#include "../internal.h"
+
+/* What a test reads from and writes to a file, at most. */
+#define MCPAGE_TEST_BUF	256
+
+void mcpage_test_settings(struct kunit *test);
+void mcpage_test_set(enum mcpage_enabled enabled, enum mcpage_backing backing);
+unsigned long mcpage_test_mmap(struct kunit *test, unsigned long size);
+unsigned long mcpage_test_mmap_aligned(struct kunit *test, unsigned long size,
+				       unsigned int order);
+void mcpage_test_write(struct kunit *test, unsigned long addr);
+unsigned int mcpage_test_present(struct kunit *test, unsigned long start,
+				 unsigned long end);
+int mcpage_test_order(struct kunit *test, unsigned long addr);
+bool mcpage_test_pmd_mapped(struct kunit *test, unsigned long addr);
+bool mcpage_test_zero(struct kunit *test, unsigned long start, unsigned long end);
+void mcpage_test_need_backing(struct kunit *test, enum mcpage_backing backing);
+
+ssize_t mcpage_test_store(struct kunit *test, const char *path, const char *text);
+ssize_t mcpage_test_store_len(struct kunit *test, const char *path,
+			      const char *text, size_t len);
+const char *mcpage_test_show(struct kunit *test, const char *path);
+
+#endif /* _MM_MCPAGE_TESTS_HELPERS_H */
