@@ -4,6 +4,7 @@
  */
 #include <kunit/static_stub.h>
 #include <kunit/test.h>
+#include <linux/memcontrol.h>
 #include <linux/mm.h>
 #include <linux/mman.h>
 #include <linux/oom.h>
@@ -318,13 +319,17 @@ static void allocation_fails(struct kunit *test)
 }
 
 static unsigned int charges_left;
+static bool charge_failed;
 
+/* Fails once, when more than charges_left pages are asked for in all. */
 static int charge(struct folio *folio, struct mm_struct *mm, gfp_t gfp)
 {
-	if (folio_nr_pages(folio) > charges_left)
+	if (!charge_failed && folio_nr_pages(folio) > charges_left) {
+		charge_failed = true;
 		return -ENOMEM;
+	}
 	charges_left -= folio_nr_pages(folio);
-	return 0;
+	return mem_cgroup_charge(folio, mm, gfp);
 }
 
 /* A charge that fails gives the whole block back, and costs no more than that. */
@@ -341,11 +346,10 @@ static void charge_fails(struct kunit *test)
 	fallback = mcpage_stat_read(4, MCPAGE_STAT_FALLBACK);
 	rss = get_mm_counter(current->mm, MM_ANONPAGES);
 
-	/* Nothing for a large folio; some of the pages, but not all of them. */
+	/* Not enough for a large folio, nor for the last of the pages. */
 	charges_left = 15;
+	charge_failed = false;
 	kunit_activate_static_stub(test, mcpage_charge, charge);
-	if (backing == MCPAGE_PAGES)
-		charges_left += 4;
 	mcpage_test_write(test, addr);
 	KUNIT_EXPECT_EQ(test, 4, mcpage_test_present(test, addr, addr + block));
 	KUNIT_EXPECT_EQ(test, rss + 4, get_mm_counter(current->mm, MM_ANONPAGES));
