@@ -80,9 +80,13 @@ read_patch_head() {
 	author=$(sed -n 's/^Author: //p' <<<"$info")
 	email=$(sed -n 's/^Email: //p' <<<"$info")
 	subject=$(sed -n 's/^Subject: //p' <<<"$info")
-	[ -n "$author" ] && [ -n "$email" ] && [ -n "$subject" ] ||
+	if [ -z "$author" ] || [ -z "$email" ] || [ -z "$subject" ]; then
 		die "${1##*/} does not begin with From: NAME <MAIL> and Subject:"
+	fi
 }
+
+# Scratch directory of the scripts that need one.
+tmp=
 
 # Say why a patch does not apply to the index $2.
 explain_failure() {
@@ -94,7 +98,7 @@ explain_failure() {
 	mkdir -p "$dir"
 	git apply --numstat "$patch" 2>/dev/null | cut -f3 |
 		in_index "$index" checkout-index -q --prefix="$dir/" --stdin 2>/dev/null || :
-	if (cd "$dir" && patch -p1 -f -s -F3 --dry-run) <"$patch" >/dev/null 2>&1; then
+	if (cd "$dir" && patch -p1 -f -s -F2 --dry-run) <"$patch" >/dev/null 2>&1; then
 		die "${patch##*/} applies only with fuzz: its context has changed"
 	fi
 	die "${patch##*/} is rejected: what it changes has changed"

@@ -3,7 +3,7 @@
 
 # KERNEL_VERSION=6.12.113 picks another version that apt offers, KERNEL_SRC=
 # a tree or tarball; FORCE=1 drops edits in the prepared tree.
-export KERNEL_VERSION KERNEL_SRC FORCE
+export KERNEL_VERSION KERNEL_SRC FORCE ALL
 
 .PHONY: deps tree tree-versions refresh hook-lines
 deps: ## install the Debian packages that all of this needs
