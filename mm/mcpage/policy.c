@@ -26,6 +26,7 @@ DEFINE_STATIC_KEY_FALSE(mcpage_key);
 DEFINE_STATIC_KEY_FALSE(mcpage_pages_key);
 bool mcpage_always __read_mostly;
 
+/* Serializes writers of mcpage_settings and of the static keys. */
 DEFINE_MUTEX(mcpage_settings_lock);
 struct mcpage_settings mcpage_settings __read_mostly = {
 	.enabled = MCPAGE_ADVISE,

@@ -25,13 +25,13 @@ struct block_param {
 	unsigned int order;
 };
 
-#define BLOCKS(backing)							\
-	{ backing, 2 }, { backing, 3 }, { backing, 4 }, { backing, 5 },	\
-	{ backing, 6 }, { backing, 7 }, { backing, 8 }, { backing, 9 },	\
-	{ backing, 10 }
-
 static const struct block_param block_params[] = {
-	BLOCKS(MCPAGE_FOLIO), BLOCKS(MCPAGE_PAGES),
+	{ MCPAGE_FOLIO, 2 }, { MCPAGE_FOLIO, 3 }, { MCPAGE_FOLIO, 4 },
+	{ MCPAGE_FOLIO, 5 }, { MCPAGE_FOLIO, 6 }, { MCPAGE_FOLIO, 7 },
+	{ MCPAGE_FOLIO, 8 }, { MCPAGE_FOLIO, 9 }, { MCPAGE_FOLIO, 10 },
+	{ MCPAGE_PAGES, 2 }, { MCPAGE_PAGES, 3 }, { MCPAGE_PAGES, 4 },
+	{ MCPAGE_PAGES, 5 }, { MCPAGE_PAGES, 6 }, { MCPAGE_PAGES, 7 },
+	{ MCPAGE_PAGES, 8 }, { MCPAGE_PAGES, 9 }, { MCPAGE_PAGES, 10 },
 };
 
 static const void *block_gen_params(const void *prev, char *desc)
@@ -55,6 +55,7 @@ static void backing_desc(const enum mcpage_backing *backing, char *desc)
 {
 	strscpy(desc, backing_names[*backing], KUNIT_PARAM_DESC_SIZE);
 }
+
 KUNIT_ARRAY_PARAM(backing, backings, backing_desc);
 
 static void start(struct kunit *test, enum mcpage_backing backing)
@@ -617,6 +618,7 @@ static struct kunit_suite mcpage_fault_suite = {
 	.name = "mcpage_fault",
 	.test_cases = mcpage_fault_cases,
 };
+
 kunit_test_suite(mcpage_fault_suite);
 
 MODULE_DESCRIPTION("mcpage fault tests");

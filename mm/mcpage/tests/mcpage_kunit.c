@@ -123,6 +123,7 @@ static struct kunit_suite mcpage_suite = {
 	.name = "mcpage",
 	.test_cases = mcpage_cases,
 };
+
 kunit_test_suite(mcpage_suite);
 
 MODULE_DESCRIPTION("mcpage end-to-end test");

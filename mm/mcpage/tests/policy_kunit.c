@@ -51,6 +51,7 @@ static const struct applies_param applies_params[] = {
 	{ MCPAGE_NEVER,  NONE,     SET(LOW), false, "never, VMA" },
 	{ MCPAGE_NEVER,  SET(LOW), SET(LOW), false, "never, both" },
 };
+
 KUNIT_ARRAY_PARAM_DESC(applies, applies_params, name);
 
 static void policy_applies(struct kunit *test)
@@ -113,6 +114,7 @@ static void effective_desc(const struct effective_param *p, char *desc)
 		 "system %lx class %lx process %x vma %x",
 		 p->system, p->class, p->process, p->vma);
 }
+
 KUNIT_ARRAY_PARAM(effective, effective_params, effective_desc);
 
 static void effective_orders(struct kunit *test)
@@ -166,6 +168,7 @@ static const struct parse_param parse_params[] = {
 	{ BIT(BITS_PER_LONG - 1), ANY_FLAG, -EINVAL, "highest bit" },
 	{ ~0UL, ANY_FLAG, -EINVAL, "all bits" },
 };
+
 KUNIT_ARRAY_PARAM_DESC(parse, parse_params, name);
 
 static void policy_parse(struct kunit *test)
@@ -216,6 +219,7 @@ static const struct replace_param replace_params[] = {
 	{ SEALED(LOW), SET(BIT(2)), -EPERM, "sealed, seal dropped" },
 	{ SEALED(LOW), NONE, -EPERM, "sealed, unset" },
 };
+
 KUNIT_ARRAY_PARAM_DESC(replace, replace_params, name);
 
 static void policy_may_replace(struct kunit *test)
@@ -244,6 +248,7 @@ static const struct exec_param exec_params[] = {
 	{ SET(LOW) | PR_MCPAGE_INHERIT, true, NONE, "inherit, privileged" },
 	{ SEALED(LOW) | PR_MCPAGE_INHERIT, true, NONE, "sealed, privileged" },
 };
+
 KUNIT_ARRAY_PARAM_DESC(exec, exec_params, name);
 
 static void policy_after_exec(struct kunit *test)
@@ -300,6 +305,7 @@ static const struct fit_param fit_params[] = {
 	{ 0,      PG(4),  PG(3),      2, MCPAGE_FITS, "address zero" },
 	{ -PG(16), 0,     -PG(1),     4, MCPAGE_FITS, "end of the address space" },
 };
+
 KUNIT_ARRAY_PARAM_DESC(fit, fit_params, name);
 
 static void fit(struct kunit *test)
@@ -373,6 +379,7 @@ static struct kunit_suite mcpage_policy_suite = {
 	.name = "mcpage_policy",
 	.test_cases = mcpage_policy_cases,
 };
+
 kunit_test_suite(mcpage_policy_suite);
 
 MODULE_DESCRIPTION("mcpage policy tests");

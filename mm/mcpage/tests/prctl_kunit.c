@@ -292,6 +292,7 @@ static struct kunit_suite mcpage_prctl_suite = {
 	.name = "mcpage_prctl",
 	.test_cases = mcpage_prctl_cases,
 };
+
 kunit_test_suite(mcpage_prctl_suite);
 
 MODULE_DESCRIPTION("mcpage prctl tests");

@@ -23,6 +23,7 @@ static const enum mcpage_stat_item items[] = {
 	MCPAGE_STAT_UNALIGNED,
 	MCPAGE_STAT_SHORT,
 };
+
 static_assert(ARRAY_SIZE(items) == NR_MCPAGE_STAT_ITEMS);
 KUNIT_ARRAY_PARAM(item, items, item_desc);
 
@@ -100,6 +101,7 @@ static struct kunit_suite mcpage_stats_suite = {
 	.name = "mcpage_stats",
 	.test_cases = mcpage_stats_cases,
 };
+
 kunit_test_suite(mcpage_stats_suite);
 
 MODULE_DESCRIPTION("mcpage statistics tests");

@@ -65,6 +65,7 @@ static void parse_desc(const struct parse_param *p, char *desc)
 	strreplace(desc, '\n', '|');
 	WARN_ON(end > desc + KUNIT_PARAM_DESC_SIZE);
 }
+
 KUNIT_ARRAY_PARAM(parse, parse_params, parse_desc);
 
 static void orders_parse(struct kunit *test)
@@ -82,7 +83,7 @@ static void orders_parse_nul(struct kunit *test)
 {
 	unsigned long orders = 0xdead;
 
-	KUNIT_EXPECT_EQ(test, -EINVAL, mcpage_orders_parse("2\0" "3", 3, VALID, &orders));
+	KUNIT_EXPECT_EQ(test, -EINVAL, mcpage_orders_parse("2\0x", 3, VALID, &orders));
 	KUNIT_EXPECT_EQ(test, -EINVAL, mcpage_orders_parse("2\0", 2, VALID, &orders));
 	KUNIT_EXPECT_EQ(test, 0xdeadUL, orders);
 }
@@ -95,6 +96,7 @@ static void file_desc(const char * const *path, char *desc)
 {
 	strscpy(desc, *path, KUNIT_PARAM_DESC_SIZE);
 }
+
 KUNIT_ARRAY_PARAM(orders_file, orders_files, file_desc);
 
 /* What is read can be written back, and what is refused changes nothing. */
@@ -142,6 +144,7 @@ static void choice_desc(const struct choice_param *p, char *desc)
 {
 	snprintf(desc, KUNIT_PARAM_DESC_SIZE, "%s %s", p->path, p->token);
 }
+
 KUNIT_ARRAY_PARAM(choice, choice_params, choice_desc);
 
 static void choice_store(struct kunit *test)
@@ -164,6 +167,7 @@ static void choice_store(struct kunit *test)
 static const char * const choice_files[] = {
 	"enabled", "mode", "backing", "effort",
 };
+
 KUNIT_ARRAY_PARAM(choice_file, choice_files, file_desc);
 
 static void choice_store_bad(struct kunit *test)
@@ -238,6 +242,7 @@ static struct kunit_suite mcpage_sysfs_suite = {
 	.name = "mcpage_sysfs",
 	.test_cases = mcpage_sysfs_cases,
 };
+
 kunit_test_suite(mcpage_sysfs_suite);
 
 MODULE_DESCRIPTION("mcpage sysfs tests");
