@@ -5,13 +5,15 @@
 # a tree or tarball; FORCE=1 drops edits in the prepared tree.
 export KERNEL_VERSION KERNEL_SRC FORCE ALL
 
-.PHONY: deps tree tree-versions refresh hook-lines
+.PHONY: deps base-tree tree tree-versions refresh hook-lines
 deps: ## install the Debian packages that all of this needs
 	@scripts/deps tree kernel guest kunit lint ctl run
 
-tree: ## build/linux: the kernel source with overlay and series on it
+base-tree: ## build/linux-base: the kernel source as it is
 	@scripts/deps tree
 	@scripts/fetch
+
+tree: base-tree ## build/linux: the same with overlay and series on it
 	@scripts/apply
 
 tree-versions: ## try the series on every 6.12.y that apt offers

@@ -59,7 +59,7 @@ run_tests() {
 			echo "ok $n - $test"
 		else
 			echo "not ok $n - $test"
-			sed 's/^/# /' "$scratch/log"
+			sed 's/^/#   /' "$scratch/log"
 			failed=$((failed + 1))
 		fi
 		rm -rf "${scratch:?}/$test"
