@@ -4,6 +4,10 @@
  * only: put what a program writes to or looks into on top of it, run the one
  * command that the host asks for, and tell the host how it ended.
  *
+ * A sealed guest has an initramfs with the command's files and /config
+ * instead. It waits for nothing from the host until the command has ended, so
+ * that under icount every run executes the same instructions.
+ *
  * Virtio ports, /dev/vport*pN:
  *   1  control; here:  "hello", then "exit STATUS OUT ERR" (bytes written to
  *      ports 2 and 3) or "error TEXT"
@@ -17,6 +21,7 @@
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <ftw.h>
 #include <glob.h>
 #include <limits.h>
 #include <net/if.h>
@@ -43,6 +48,7 @@
 #include <x86intrin.h>
 
 #define MAX_RECORDS 8192
+#define MAX_KEPT 64
 #define PAGE 4096
 
 static int ctl = -1;
@@ -224,49 +230,100 @@ static void overlay(const char *path, int number)
 		die("chdir /: %s", strerror(errno));
 }
 
+static void mount_scratch(void)
+{
+	try_mount("tmpfs", "tmpfs", "/tmp", "mode=1777");
+	try_mount("tmpfs", "tmpfs", "/run", "mode=0755");
+	try_mount("tmpfs", "tmpfs", "/mnt", "mode=0755");
+	/* It may be a link to /tmp. */
+	if (strcmp(realpath("/var/tmp", NULL) ?: "", "/tmp"))
+		try_mount("tmpfs", "tmpfs", "/var/tmp", "mode=1777");
+	mkdir("/run/lock", 01777);
+}
+
+static void mount_out(const char *target)
+{
+	mkdir(target, 0755);
+	if (mount("out", target, "9p", 0,
+		  "trans=virtio,version=9p2000.L,msize=512000,cache=mmap"))
+		die("9p on %s: %s", target, strerror(errno));
+}
+
 static void mount_files(void)
 {
-	static const char * const scratch[] = {
-		"/tmp", "/run", "/var/tmp", "/mnt",
-	};
 	const char *path, *out = value("out");
-	int fd[64], nr = 0, pos = 0, i;
+	int fd[MAX_KEPT], nr = 0, pos = 0, i;
 
 	/* What the host asks to keep in sight may lie below a scratch mount. */
-	while (nr < 64 && (path = next_value("keep", &pos)))
+	while (nr < MAX_KEPT && (path = next_value("keep", &pos)))
 		fd[nr++] = open(path, O_PATH | O_CLOEXEC);
-
-	for (i = 0; i < (int)(sizeof(scratch) / sizeof(*scratch)); i++) {
-		struct stat st;
-
-		/* /var/tmp may be a link to /tmp. */
-		if (!lstat(scratch[i], &st) && S_ISDIR(st.st_mode))
-			try_mount("tmpfs", "tmpfs", scratch[i], i == 1 ||
-				  i == 3 ? "mode=0755" : "mode=1777");
-	}
-	mkdir("/run/lock", 01777);
-
-	pos = 0;
-	for (i = 0; i < nr; i++) {
+	mount_scratch();
+	for (i = pos = 0; i < nr; i++) {
 		path = next_value("keep", &pos);
 		if (fd[i] < 0)
 			continue;
 		bind_fd(fd[i], path);
 		close(fd[i]);
 	}
-
-	pos = 0;
-	for (i = 0; (path = next_value("home", &pos)); i++)
+	for (i = pos = 0; (path = next_value("home", &pos)); i++)
 		overlay(path, i);
 
-	mkdir("/mnt/out", 0755);
-	if (mount("out", "/mnt/out", "9p", 0,
-		  "trans=virtio,version=9p2000.L,msize=512000,cache=mmap"))
-		die("9p on /mnt/out: %s", strerror(errno));
+	mount_out("/mnt/out");
 	/* The same files under the name that they have on the host. */
 	if (out && mount("/mnt/out", out, NULL, MS_BIND, NULL))
 		fprintf(stderr, "guest-init: bind %s: %s\n", out,
 			strerror(errno));
+}
+
+static void unmount_files(void)
+{
+	/* Writes back what is dirty. */
+	if (value("out"))
+		umount2(value("out"), MNT_DETACH);
+	umount2("/mnt/out", MNT_DETACH);
+}
+
+static void copy_file(int from, int to)
+{
+	char buf[65536];
+	ssize_t n;
+
+	while ((n = read(from, buf, sizeof(buf))) > 0)
+		write_all(to, buf, n);
+}
+
+static int copy_entry(const char *path, const struct stat *st, int type,
+		      struct FTW *ftw)
+{
+	char target[PATH_MAX];
+	int from, to;
+
+	(void)ftw;
+	if ((size_t)snprintf(target, sizeof(target), "/run/host%s",
+			     path + strlen("/mnt/out")) >= sizeof(target))
+		return 0;
+	if (type == FTW_D)
+		mkdir(target, st->st_mode & 07777);
+	/* The archive's own files have no time: they came from the host. */
+	if (type != FTW_F || !S_ISREG(st->st_mode) || !st->st_mtime)
+		return 0;
+	from = open(path, O_RDONLY | O_CLOEXEC);
+	to = open(target, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC,
+		  st->st_mode & 07777);
+	if (from < 0 || to < 0)
+		die("%s: %s", target, strerror(errno));
+	copy_file(from, to);
+	close(from);
+	close(to);
+	return 0;
+}
+
+/* A sealed guest hands over its results when it no longer matters when. */
+static void copy_out(void)
+{
+	mount_out("/run/host");
+	nftw("/mnt/out", copy_entry, 16, FTW_PHYS);
+	umount2("/run/host", 0);
 }
 
 static void loopback_up(void)
@@ -369,18 +426,14 @@ static bool read_line(int fd, char *line, size_t size)
 	return false;
 }
 
-static void read_config(void)
+/* From the host or, in a sealed guest, from a file. */
+static void read_config(int fd, size_t len)
 {
-	size_t len, got = 0;
-	char line[64], *blob;
+	char *blob = malloc(len + 1);
+	size_t got = 0;
 
-	write_all(ctl, "hello\n", 6);
-	if (!read_line(ctl, line, sizeof(line)) ||
-	    sscanf(line, "config %zu", &len) != 1)
-		die("no configuration: %s", line);
-	blob = malloc(len + 1);
 	while (got < len) {
-		ssize_t n = read(ctl, blob + got, len - got);
+		ssize_t n = read(fd, blob + got, len - got);
 
 		if (n <= 0) {
 			if (n < 0 && errno == EINTR)
@@ -397,79 +450,23 @@ static void read_config(void)
 	}
 }
 
-/*
- * Read the program and its libraries once: a run that waits for no file
- * executes the same instructions every time.
- */
-static void warm(const char *program, int depth)
+static void ask_config(void)
 {
-	char buf[65536], interp[256] = "", path[4096];
-	const char *dirs = getenv("PATH");
-	Elf64_Ehdr *eh = (void *)buf;
-	ssize_t n;
-	pid_t pid;
-	int fd;
+	char line[64] = "";
+	size_t len;
 
-	if (depth > 3)
-		return;
-	snprintf(path, sizeof(path), "%s", program);
-	while (!strchr(program, '/') && dirs && *dirs) {
-		size_t len = strcspn(dirs, ":");
-
-		snprintf(path, sizeof(path), "%.*s/%s", (int)len, dirs, program);
-		if (!access(path, X_OK))
-			break;
-		dirs += len + (dirs[len] == ':');
-	}
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return;
-	n = read(fd, buf, sizeof(buf) - 1);
-	if (n > 2 && buf[0] == '#' && buf[1] == '!') {
-		buf[n] = 0;
-		sscanf(buf + 2, " %255s", interp);
-		warm(interp, depth + 1);
-	} else if (n > (ssize_t)sizeof(*eh) && !memcmp(buf, ELFMAG, SELFMAG) &&
-		   eh->e_phoff + eh->e_phnum * sizeof(Elf64_Phdr) < (size_t)n) {
-		Elf64_Phdr *ph = (void *)(buf + eh->e_phoff);
-
-		for (int i = 0; i < eh->e_phnum; i++)
-			if (ph[i].p_type == PT_INTERP &&
-			    ph[i].p_offset + ph[i].p_filesz < (size_t)n)
-				snprintf(interp, sizeof(interp), "%s",
-					 buf + ph[i].p_offset);
-		while (read(fd, buf, sizeof(buf)) > 0)
-			;
-		pid = *interp ? fork() : -1;
-		if (!pid) {
-			fd = open("/dev/null", O_RDWR);
-			dup2(fd, 1);
-			dup2(fd, 2);
-			execl(interp, interp, "--list", path, NULL);
-			_exit(0);
-		}
-		if (pid > 0)
-			waitpid(pid, NULL, 0);
-	}
-	close(fd);
-}
-
-/* Sleep to the next multiple of the period: ticks then fall alike. */
-static void sleep_to_period(long seconds)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	ts.tv_sec = (ts.tv_sec / seconds + 1) * seconds;
-	ts.tv_nsec = 0;
-	clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &ts, NULL);
+	write_all(ctl, "hello\n", 6);
+	if (!read_line(ctl, line, sizeof(line)) ||
+	    sscanf(line, "config %zu", &len) != 1)
+		die("no configuration: %s", line);
+	read_config(ctl, len);
 }
 
 static void __attribute__((noreturn)) run_child(void)
 {
 	static char *argv[MAX_RECORDS], *env[MAX_RECORDS];
 	struct rlimit files = { 1024, 524288 };
-	const char *v, *period = value("period");
+	const char *v;
 	int pos, n;
 	sigset_t none;
 
@@ -487,10 +484,6 @@ static void __attribute__((noreturn)) run_child(void)
 	if (chdir(v)) {
 		fprintf(stderr, "guest: %s: %s\n", v, strerror(errno));
 		_exit(126);
-	}
-	if (period) {
-		warm(argv[0], 0);
-		sleep_to_period(atol(period));
 	}
 	execvp(argv[0], argv);
 	n = errno;
@@ -532,7 +525,7 @@ static void set_size(int fd, const char *text)
 
 enum { CTL, PORT, IN, OUT, ERR, CHILD, NR_POLL };
 
-static void run(void)
+static void run(bool sealed)
 {
 	unsigned long long out_bytes = 0, err_bytes = 0, in_bytes = 0;
 	unsigned long long in_total = ~0ULL;
@@ -638,18 +631,18 @@ static void run(void)
 		}
 	}
 
+	while (waitpid(-1, NULL, 0) > 0)
+		;
+	if (sealed)
+		copy_out();
+	else
+		unmount_files();
 	sync();
 	snprintf(line, sizeof(line), "exit %d %llu %llu\n", status, out_bytes,
 		 err_bytes);
 	write_all(ctl, line, strlen(line));
 	while (read_line(ctl, line, sizeof(line)) && strcmp(line, "bye"))
 		;
-	/* Writes back what is dirty in it. */
-	while (waitpid(-1, NULL, 0) > 0)
-		;
-	if (value("out"))
-		umount2(value("out"), MNT_DETACH);
-	umount2("/mnt/out", MNT_DETACH);
 }
 
 /*
@@ -676,18 +669,39 @@ static int print_tsc_khz(void)
 
 int main(void)
 {
+	static const char * const scratch[] = {
+		"/tmp", "/var/tmp", "/run", "/root", "/mnt/out",
+	};
+	struct stat st;
+	bool sealed;
+	int config;
+
 	if (getpid() != 1)
 		return print_tsc_khz();
 	umask(022);
 	mount_kernel();
 	ctl = open_port(1);
-	read_config();
+	config = open("/config", O_RDONLY | O_CLOEXEC);
+	sealed = config >= 0 && !fstat(config, &st);
+	if (sealed)
+		read_config(config, st.st_size);
+	else
+		ask_config();
 	umask(0);
-	mount_files();
+	if (sealed) {
+		for (size_t i = 0; i < sizeof(scratch) / sizeof(*scratch); i++) {
+			make_parents(scratch[i]);
+			mkdir(scratch[i], i < 2 ? 01777 : 0755);
+		}
+		make_parents(value("cwd"));
+		mkdir(value("cwd"), 0755);
+	} else {
+		mount_files();
+	}
 	umask(022);
 	loopback_up();
 	sethostname("guest", 5);
 	set_up_swap();
-	run();
+	run(sealed);
 	power_off();
 }
