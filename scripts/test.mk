@@ -1,1 +1,46 @@
 # SPDX-License-Identifier: GPL-2.0-only
+# The tests, each alone and all together.
+
+# In the order of `make test`; each is a target of its own.
+STAGES := lint check-scripts mcpagectl-check kunit-um kunit-x86_64 selftest
+
+# kunit.py configures, builds and boots. UML has neither huge pages nor more
+# than one CPU; QEMU has both.
+KUNIT = cd $(TREE) && ./tools/testing/kunit/kunit.py run 'mcpage*' --jobs=$(JOBS) \
+	$(if $(shell command -v ccache),--make_options='CC=ccache gcc')
+
+.PHONY: test kunit kunit-um kunit-x86_64 selftest lint check-scripts
+
+test: ## everything: N passed, N failed, N skipped is the last line
+	@scripts/deps tree kernel guest kunit lint ctl
+	@scripts/stage --start
+	@for stage in $(STAGES); do \
+		scripts/stage $$stage $(MAKE) --no-print-directory $$stage; \
+	done
+	@scripts/stage --summary
+
+kunit: kunit-um ## the KUnit tests on UML, for the inner loop
+
+kunit-um: tree
+	@scripts/deps kunit
+	@$(KUNIT) --build_dir=$(BUILD)/kunit-um \
+		--kunitconfig=tools/testing/kunit/configs/mcpage.config </dev/null
+
+kunit-x86_64: tree ## the KUnit tests on x86_64 in QEMU
+	@scripts/deps kunit
+	@$(KUNIT) --build_dir=$(BUILD)/kunit-x86_64 --arch=x86_64 --qemu_args='-smp 2' \
+		--kunitconfig=tools/testing/kunit/configs/mcpage_x86_64.config </dev/null
+
+selftest: kernel-debug ## the kselftests in a guest with all checks on
+	@scripts/deps guest
+	@scripts/selftest
+
+lint: tree ## static checks; CHECKS="spdx sparse" runs only those
+	@scripts/deps lint kernel
+	@scripts/lint $(CHECKS)
+
+check-scripts: ## tests of the scripts, on a toy kernel
+	@scripts/deps tree
+	@status=0; for test in tree stage; do \
+		scripts/tests/$${test}_test.sh || status=1; \
+	done; exit $$status
