@@ -3,17 +3,14 @@
 
 # KERNEL_VERSION=6.12.113 picks another version that apt offers, KERNEL_SRC=
 # a tree or tarball; FORCE=1 drops edits in the prepared tree.
-export KERNEL_VERSION KERNEL_SRC FORCE ALL
 
-.PHONY: deps base-tree tree tree-versions refresh hook-lines
+.PHONY: deps tree tree-versions refresh hook-lines
 deps: ## install the Debian packages that all of this needs
 	@scripts/deps tree kernel guest kunit lint ctl run
 
-base-tree: ## build/linux-base: the kernel source as it is
+tree: ## build/linux: the kernel source with overlay and series on it
 	@scripts/deps tree
 	@scripts/fetch
-
-tree: base-tree ## build/linux: the same with overlay and series on it
 	@scripts/apply
 
 tree-versions: ## try the series on every 6.12.y that apt offers

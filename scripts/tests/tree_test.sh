@@ -163,7 +163,7 @@ t_overlay_directory_where_base_has_a_file() {
 	mkdir -p p/mm/vma.c
 	touch p/mm/vma.c/x.c
 	fails run tree
-	says 'the overlay does not fit the base'
+	says 'the base already has: mm/vma.c'
 }
 
 t_offset_is_no_fuzz() {
