@@ -64,7 +64,7 @@ static unsigned long mcpage_fitting_orders(struct vm_fault *vmf,
 	while (orders) {
 		unsigned int order = __fls(orders);
 
-		switch (mcpage_fit(vma->vm_start, vma->vm_end, vmf->address, order)) {
+		switch (mcpage_block_fit(vma->vm_start, vma->vm_end, vmf->address, order)) {
 		case MCPAGE_FITS:
 			/* A smaller block lies within this one. */
 			return orders;
@@ -145,6 +145,10 @@ struct folio *mcpage_alloc_anon_folio(struct vm_fault *vmf)
 	struct vm_area_struct *vma = vmf->vma;
 	unsigned long allowed, fitting, orders;
 	gfp_t gfp = mcpage_gfp_mask();
+
+	/* __mcpage_fault_pages() has had its turn. */
+	if (READ_ONCE(mcpage_settings.backing) == MCPAGE_PAGES)
+		return NULL;
 
 	allowed = thp_vma_allowable_orders(vma, vma->vm_flags,
 					   TVA_IN_PF | TVA_ENFORCE_SYSFS,

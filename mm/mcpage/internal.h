@@ -143,8 +143,8 @@ int mcpage_policy_may_replace(mcpage_policy_t old, mcpage_policy_t new);
 mcpage_policy_t mcpage_policy_after_exec(mcpage_policy_t old, bool privileged);
 unsigned long mcpage_policy_to_vm_flags(mcpage_policy_t policy);
 mcpage_policy_t mcpage_policy_from_vm_flags(unsigned long vm_flags);
-enum mcpage_fit mcpage_fit(unsigned long start, unsigned long end,
-			   unsigned long address, unsigned int order);
+enum mcpage_fit mcpage_block_fit(unsigned long start, unsigned long end,
+				 unsigned long address, unsigned int order);
 gfp_t mcpage_effort_gfp(enum mcpage_effort effort);
 
 /* policy.c: the policy of a mapping */

@@ -206,7 +206,7 @@ mcpage_policy_t mcpage_policy_from_vm_flags(unsigned long vm_flags)
 }
 
 /**
- * mcpage_fit - does the aligned block around an address fit in a range?
+ * mcpage_block_fit - does the aligned block around an address fit in a range?
  * @start: first byte of the range
  * @end: first byte behind the range
  * @address: an address in the range
@@ -215,8 +215,8 @@ mcpage_policy_t mcpage_policy_from_vm_flags(unsigned long vm_flags)
  * Context: any.
  * Return: whether it does, or on which side it does not; of two, the lower.
  */
-enum mcpage_fit mcpage_fit(unsigned long start, unsigned long end,
-			   unsigned long address, unsigned int order)
+enum mcpage_fit mcpage_block_fit(unsigned long start, unsigned long end,
+				 unsigned long address, unsigned int order)
 {
 	unsigned long size = PAGE_SIZE << order;
 	unsigned long block = ALIGN_DOWN(address, size);
@@ -404,7 +404,7 @@ static int __init mcpage_init(void)
 	mcpage_settings.orders = valid;
 	mcpage_settings.class_orders[MCPAGE_HEAP] = valid;
 	mcpage_settings.class_orders[MCPAGE_MMAP] = valid;
-	/* A thread's stack is rarely dense, and there are many of them. */
+	/* Stacks are rarely dense, and every process has one. */
 	mcpage_settings.class_orders[MCPAGE_STACK] = 0;
 	mcpage_settings.enabled = mcpage_boot_enabled;
 	mcpage_settings_changed();

@@ -308,12 +308,12 @@ static const struct fit_param fit_params[] = {
 
 KUNIT_ARRAY_PARAM_DESC(fit, fit_params, name);
 
-static void fit(struct kunit *test)
+static void block_fit(struct kunit *test)
 {
 	const struct fit_param *p = test->param_value;
 
 	KUNIT_EXPECT_EQ(test, p->fit,
-			mcpage_fit(p->start, p->end, p->address, p->order));
+			mcpage_block_fit(p->start, p->end, p->address, p->order));
 }
 
 static void effort_gfp(struct kunit *test)
@@ -369,7 +369,7 @@ static struct kunit_case mcpage_policy_cases[] = {
 	KUNIT_CASE_PARAM(policy_may_replace, replace_gen_params),
 	KUNIT_CASE_PARAM(policy_after_exec, exec_gen_params),
 	KUNIT_CASE(policy_vm_flags),
-	KUNIT_CASE_PARAM(fit, fit_gen_params),
+	KUNIT_CASE_PARAM(block_fit, fit_gen_params),
 	KUNIT_CASE(effort_gfp),
 	KUNIT_CASE(vma_class),
 	{}
