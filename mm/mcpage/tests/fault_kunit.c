@@ -105,7 +105,7 @@ static void check_block(struct kunit *test, enum mcpage_backing backing,
 	unsigned long size = PAGE_SIZE << order;
 	unsigned long allocs = mcpage_stat_read(order, MCPAGE_STAT_ALLOC);
 	unsigned long addr = mcpage_test_mmap_aligned(test, size, order);
-	unsigned long rss = get_mm_counter(current->mm, MM_ANONPAGES);
+	unsigned long rss = mcpage_test_rss();
 	unsigned long i;
 
 	mcpage_test_write(test, addr + offset);
@@ -113,8 +113,7 @@ static void check_block(struct kunit *test, enum mcpage_backing backing,
 	KUNIT_EXPECT_EQ(test, 1U << order,
 			mcpage_test_present(test, addr - size, addr + 2 * size));
 	KUNIT_EXPECT_EQ(test, 1U << order, mcpage_test_present(test, addr, addr + size));
-	KUNIT_EXPECT_EQ(test, rss + (1UL << order),
-			get_mm_counter(current->mm, MM_ANONPAGES));
+	KUNIT_EXPECT_EQ(test, rss + (1UL << order), mcpage_test_rss());
 	KUNIT_EXPECT_EQ(test, allocs + 1, mcpage_stat_read(order, MCPAGE_STAT_ALLOC));
 	for (i = 0; i < size; i += PAGE_SIZE)
 		KUNIT_ASSERT_EQ(test, folio_order_of(backing, order),
@@ -125,7 +124,7 @@ static void check_block(struct kunit *test, enum mcpage_backing backing,
 	KUNIT_EXPECT_TRUE(test, mcpage_test_zero(test, addr + offset + 1, addr + size));
 
 	KUNIT_EXPECT_EQ(test, 0, vm_munmap(addr, size));
-	KUNIT_EXPECT_EQ(test, rss, get_mm_counter(current->mm, MM_ANONPAGES));
+	KUNIT_EXPECT_EQ(test, rss, mcpage_test_rss());
 }
 
 /* One write maps the whole block, zeroed but for that write, and nothing else. */
@@ -345,7 +344,7 @@ static void charge_fails(struct kunit *test)
 	addr = mcpage_test_mmap_aligned(test, block, 4);
 	failed = mcpage_stat_read(4, MCPAGE_STAT_CHARGE_FAILED);
 	fallback = mcpage_stat_read(4, MCPAGE_STAT_FALLBACK);
-	rss = get_mm_counter(current->mm, MM_ANONPAGES);
+	rss = mcpage_test_rss();
 
 	/* Not enough for a large folio, nor for the last of the pages. */
 	charges_left = 15;
@@ -353,7 +352,7 @@ static void charge_fails(struct kunit *test)
 	kunit_activate_static_stub(test, mcpage_charge, charge);
 	mcpage_test_write(test, addr);
 	KUNIT_EXPECT_EQ(test, 4, mcpage_test_present(test, addr, addr + block));
-	KUNIT_EXPECT_EQ(test, rss + 4, get_mm_counter(current->mm, MM_ANONPAGES));
+	KUNIT_EXPECT_EQ(test, rss + 4, mcpage_test_rss());
 	KUNIT_EXPECT_EQ(test, failed + 1, mcpage_stat_read(4, MCPAGE_STAT_CHARGE_FAILED));
 	KUNIT_EXPECT_EQ(test, fallback, mcpage_stat_read(4, MCPAGE_STAT_FALLBACK));
 }
@@ -377,7 +376,7 @@ static void address_space_unstable(struct kunit *test)
 	KUNIT_EXPECT_NE(test, 0, put_user(1, (u8 __user *)addr));
 	kunit_deactivate_static_stub(test, mcpage_check_stable);
 	KUNIT_EXPECT_EQ(test, 0, mcpage_test_present(test, addr, addr + block));
-	KUNIT_EXPECT_EQ(test, 0, get_mm_counter(current->mm, MM_ANONPAGES));
+	KUNIT_EXPECT_EQ(test, 0, mcpage_test_rss());
 	KUNIT_EXPECT_LT(test, count,
 			mcpage_stat_read(4, MCPAGE_STAT_UNSTABLE_ADDRESS_SPACE));
 }

@@ -12,6 +12,7 @@
 #include <linux/mm.h>
 #include <linux/mman.h>
 #include <linux/pagewalk.h>
+#include <linux/percpu_counter.h>
 #include <linux/sysfs.h>
 #include <linux/uaccess.h>
 
@@ -163,6 +164,12 @@ bool mcpage_test_zero(struct kunit *test, unsigned long start, unsigned long end
 	}
 	kunit_kfree(test, buf);
 	return zero;
+}
+
+/* Anonymous pages of the test's mm, exactly: get_mm_counter() may lag behind. */
+unsigned long mcpage_test_rss(void)
+{
+	return percpu_counter_sum(&current->mm->rss_stat[MM_ANONPAGES]);
 }
 
 struct mcpage_test_file {

@@ -43,7 +43,7 @@ static void end_to_end(struct kunit *test, const char *backing, int folio_order)
 
 	addr = mcpage_test_mmap_aligned(test, 8 * block, 4);
 	mm = current->mm;
-	rss = get_mm_counter(mm, MM_ANONPAGES);
+	rss = mcpage_test_rss();
 	allocs = stat(test, 4, "alloc");
 
 	/* Nobody has asked yet. */
@@ -59,7 +59,7 @@ static void end_to_end(struct kunit *test, const char *backing, int folio_order)
 	KUNIT_EXPECT_EQ(test, folio_order, mcpage_test_order(test, addr + block));
 	KUNIT_EXPECT_TRUE(test, mcpage_test_zero(test, addr + block + 6, addr + 2 * block));
 	KUNIT_EXPECT_EQ(test, allocs + 1, stat(test, 4, "alloc"));
-	KUNIT_EXPECT_EQ(test, rss + 1 + 16, get_mm_counter(mm, MM_ANONPAGES));
+	KUNIT_EXPECT_EQ(test, rss + 1 + 16, mcpage_test_rss());
 
 	/* A mapping is held to single pages, then set free again. */
 	if (VM_MCPAGE) {
@@ -99,7 +99,7 @@ static void end_to_end(struct kunit *test, const char *backing, int folio_order)
 
 	/* And all is given back. */
 	KUNIT_EXPECT_EQ(test, 0, vm_munmap(addr, 8 * block));
-	KUNIT_EXPECT_EQ(test, rss, get_mm_counter(mm, MM_ANONPAGES));
+	KUNIT_EXPECT_EQ(test, rss, mcpage_test_rss());
 }
 
 static void pages_end_to_end(struct kunit *test)
