@@ -41,6 +41,6 @@ lint: tree ## static checks; CHECKS="spdx sparse" runs only those
 
 check-scripts: ## tests of the scripts, on a toy kernel
 	@scripts/deps tree
-	@status=0; for test in tree stage; do \
+	@status=0; for test in deps lint stage tree; do \
 		scripts/tests/$${test}_test.sh || status=1; \
 	done; exit $$status
