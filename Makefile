@@ -22,5 +22,5 @@ include scripts/run.mk
 # Each target's help is the "##" comment on its own line.
 .PHONY: help
 help: ## this list
-	@grep -hE '^[a-z][a-z_-]*:.*## ' $(MAKEFILE_LIST) | sort | \
+	@grep -hE '^[a-z][a-z0-9_-]*:.*## ' $(MAKEFILE_LIST) | sort | \
 		awk -F ':.*## ' '{ printf "  %-16s %s\n", $$1, $$2 }'
