@@ -2,13 +2,32 @@
 # mcpagectl, and the demonstration on real programs.
 
 CTL_BUILD := $(abspath $(BUILD))/mcpagectl
+RUN_BUILD := $(abspath $(BUILD))/run
 
-.PHONY: mcpagectl mcpagectl-check
+.PHONY: mcpagectl mcpagectl-check mcpagectl-kernel-check run
 
 mcpagectl: ## the command line tool, build/mcpagectl/mcpagectl
+	@scripts/deps ctl
 	@$(MAKE) --no-print-directory -s -C tools/mcpagectl O=$(CTL_BUILD) \
 		-j$(JOBS) all
 
 mcpagectl-check: ## its tests, plain and under the sanitizers
+	@scripts/deps ctl
 	@$(MAKE) --no-print-directory -s -C tools/mcpagectl O=$(CTL_BUILD) \
 		-j$(JOBS) check
+
+mcpagectl-kernel-check: mcpagectl kernel ## its tests on the guest kernel
+	@scripts/guest -- tools/mcpagectl/tests/test-kernel.sh \
+		$(CTL_BUILD)/mcpagectl
+
+# The packages first: a build that is half done should not stop for them.
+run: run-deps kernel mcpagectl $(RUN_BUILD)/measure ## see mcpage at work on redis-server and a C compile
+	@scripts/demo
+
+.PHONY: run-deps
+run-deps:
+	@scripts/deps run
+
+$(RUN_BUILD)/measure: scripts/demo-measure.c | run-deps
+	@mkdir -p $(@D)
+	@gcc -O2 -Wall -Wextra -Werror -static -o $@ $<
