@@ -102,7 +102,7 @@ t 'run: inside run, the later one counts' 0 "$(policy 9 false)" '' \
 t 'run: the caller has none' 0 '{*"policy":null,*' '' "$ctl" -j status
 t 'run --seal' 0 "$(policy 2,4 true)" '' \
 	"$ctl" run --seal --orders 2,4 -- "$ctl" -j status
-t 'run: sealed, wider' 1 '' '*not permitted*sealed*(it allows 64K)' \
+t 'run: sealed, wider' 1 '' '*not permitted*sealed*[(]it allows 64K[)]' \
 	"$ctl" run --seal --orders 64K -- "$ctl" run --orders 2M -- true
 t 'run: sealed, narrower stays sealed' 0 "$(policy '' true)" '' \
 	"$ctl" run --seal --orders 64K -- "$ctl" run --orders 0 -- \
