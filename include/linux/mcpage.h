@@ -60,12 +60,15 @@ enum mcpage_stat_item {
 
 DECLARE_STATIC_KEY_FALSE(mcpage_key);
 DECLARE_STATIC_KEY_FALSE(mcpage_pages_key);
-extern bool mcpage_always;
+extern u32 mcpage_always;
 
-unsigned long mcpage_thp_orders(const struct vm_area_struct *vma,
-				unsigned long vm_flags);
+unsigned long mcpage_thp_orders(struct vm_area_struct *vma,
+				unsigned long vm_flags, unsigned long tva_flags,
+				unsigned long orders);
 gfp_t mcpage_gfp_mask(void);
-struct folio *mcpage_alloc_anon_folio(struct vm_fault *vmf);
+struct folio *mcpage_alloc_anon_folio(struct vm_fault *vmf,
+				      unsigned long orders);
+void __mcpage_fault_unfit(struct vm_fault *vmf, unsigned int order);
 bool __mcpage_fault_pages(struct vm_fault *vmf, vm_fault_t *ret);
 void __mcpage_fault_result(struct vm_fault *vmf, unsigned int order,
 			   enum mcpage_stat_item item);
@@ -88,11 +91,26 @@ static inline bool mcpage_governs(const struct vm_area_struct *vma,
 {
 	if (!static_branch_unlikely(&mcpage_key))
 		return false;
-	/* No vm_ops: anonymous. No mm: the gate area. */
-	if (vma->vm_ops || !vma->vm_mm)
+	/* Not anonymous; the gate area, which has no mm, is not either. */
+	if (vma->vm_ops)
 		return false;
-	return (vm_flags & VM_MCPAGE) || READ_ONCE(vma->vm_mm->mcpage_policy) ||
-	       READ_ONCE(mcpage_always);
+	return (vm_flags & VM_MCPAGE) ||
+	       (READ_ONCE(vma->vm_mm->mcpage_policy) | READ_ONCE(mcpage_always));
+}
+
+/**
+ * mcpage_chose - is an order set of a fault mcpage's choice?
+ * @vma: the mapping
+ * @orders: what thp_vma_allowable_orders() has answered
+ *
+ * Context: as mcpage_governs().
+ * Return: true if it is, and not empty.
+ */
+static inline bool mcpage_chose(const struct vm_area_struct *vma,
+				unsigned long orders)
+{
+	return static_branch_unlikely(&mcpage_key) && orders &&
+	       mcpage_governs(vma, vma->vm_flags);
 }
 
 /**
@@ -126,12 +144,27 @@ static inline void mcpage_fault_result(struct vm_fault *vmf, unsigned int order,
 		__mcpage_fault_result(vmf, order, item);
 }
 
+/**
+ * mcpage_fault_unfit - count a block that does not fit in its VMA
+ * @vmf: the fault
+ * @order: the block's order
+ *
+ * Context: any in which the mapping of @vmf is stable.
+ */
+static inline void mcpage_fault_unfit(struct vm_fault *vmf, unsigned int order)
+{
+	if (static_branch_unlikely(&mcpage_key))
+		__mcpage_fault_unfit(vmf, order);
+}
+
 #else /* !CONFIG_MCPAGE */
 
 #define MCPAGE_VM_MNEMONICS
 
-static inline unsigned long mcpage_thp_orders(const struct vm_area_struct *vma,
-					      unsigned long vm_flags)
+static inline unsigned long mcpage_thp_orders(struct vm_area_struct *vma,
+					      unsigned long vm_flags,
+					      unsigned long tva_flags,
+					      unsigned long orders)
 {
 	return 0;
 }
@@ -141,7 +174,8 @@ static inline gfp_t mcpage_gfp_mask(void)
 	return 0;
 }
 
-static inline struct folio *mcpage_alloc_anon_folio(struct vm_fault *vmf)
+static inline struct folio *mcpage_alloc_anon_folio(struct vm_fault *vmf,
+						    unsigned long orders)
 {
 	return NULL;
 }
@@ -168,9 +202,19 @@ static inline bool mcpage_governs(const struct vm_area_struct *vma,
 	return false;
 }
 
+static inline bool mcpage_chose(const struct vm_area_struct *vma,
+				unsigned long orders)
+{
+	return false;
+}
+
 static inline bool mcpage_fault_pages(struct vm_fault *vmf, vm_fault_t *ret)
 {
 	return false;
+}
+
+static inline void mcpage_fault_unfit(struct vm_fault *vmf, unsigned int order)
+{
 }
 
 static inline void mcpage_fault_result(struct vm_fault *vmf, unsigned int order,

@@ -29,6 +29,13 @@
 #define CREATE_TRACE_POINTS
 #include <trace/events/mcpage.h>
 
+static void mcpage_result(struct vm_fault *vmf, unsigned int order,
+			  enum mcpage_stat_item item)
+{
+	mcpage_stat_add(order, item);
+	trace_mcpage_fault_result(vmf->address, order, item);
+}
+
 /**
  * __mcpage_fault_result - the counting half of mcpage_fault_result()
  * @vmf: the fault
@@ -40,10 +47,8 @@
 void __mcpage_fault_result(struct vm_fault *vmf, unsigned int order,
 			   enum mcpage_stat_item item)
 {
-	if (!mcpage_governs(vmf->vma, vmf->vma->vm_flags))
-		return;
-	mcpage_stat_add(order, item);
-	trace_mcpage_fault_result(vmf->address, order, item);
+	if (mcpage_governs(vmf->vma, vmf->vma->vm_flags))
+		mcpage_result(vmf, order, item);
 }
 
 static bool mcpage_range_empty(pte_t *pte, unsigned int nr)
@@ -55,29 +60,43 @@ static bool mcpage_range_empty(pte_t *pte, unsigned int nr)
 	return true;
 }
 
-/* Remove the orders whose block around the fault does not fit in the VMA. */
-static unsigned long mcpage_fitting_orders(struct vm_fault *vmf,
-					   unsigned long orders)
+/* Does the block around the fault fit in the VMA? Counts why it does not. */
+static bool mcpage_fits(struct vm_fault *vmf, unsigned int order)
 {
 	struct vm_area_struct *vma = vmf->vma;
 
-	while (orders) {
-		unsigned int order = __fls(orders);
-
-		switch (mcpage_block_fit(vma->vm_start, vma->vm_end, vmf->address, order)) {
-		case MCPAGE_FITS:
-			/* A smaller block lies within this one. */
-			return orders;
-		case MCPAGE_BEGINS_BEFORE:
-			__mcpage_fault_result(vmf, order, MCPAGE_STAT_UNALIGNED);
-			break;
-		case MCPAGE_ENDS_BEHIND:
-			__mcpage_fault_result(vmf, order, MCPAGE_STAT_SHORT);
-			break;
-		}
-		orders &= ~BIT(order);
+	switch (mcpage_block_fit(vma->vm_start, vma->vm_end, vmf->address, order)) {
+	case MCPAGE_BEGINS_BEFORE:
+		mcpage_result(vmf, order, MCPAGE_STAT_UNALIGNED);
+		return false;
+	case MCPAGE_ENDS_BEHIND:
+		mcpage_result(vmf, order, MCPAGE_STAT_SHORT);
+		return false;
+	default:
+		return true;
 	}
-	return 0;
+}
+
+/* Remove the orders whose block does not fit; within one that fits, all do. */
+static unsigned long mcpage_fitting_orders(struct vm_fault *vmf,
+					   unsigned long orders)
+{
+	while (orders && !mcpage_fits(vmf, __fls(orders)))
+		orders &= ~BIT(__fls(orders));
+	return orders;
+}
+
+/**
+ * __mcpage_fault_unfit - the counting half of mcpage_fault_unfit()
+ * @vmf: the fault
+ * @order: the block's order
+ *
+ * Context: the mapping of @vmf is stable.
+ */
+void __mcpage_fault_unfit(struct vm_fault *vmf, unsigned int order)
+{
+	if (mcpage_governs(vmf->vma, vmf->vma->vm_flags))
+		mcpage_fits(vmf, order);
 }
 
 /*
@@ -99,7 +118,7 @@ static bool mcpage_empty_orders(struct vm_fault *vmf, unsigned long *orders)
 
 		if (mcpage_range_empty(table + pte_index(addr), 1 << order))
 			break;
-		__mcpage_fault_result(vmf, order, MCPAGE_STAT_PAGE_TABLE_POPULATED);
+		mcpage_result(vmf, order, MCPAGE_STAT_PAGE_TABLE_POPULATED);
 		*orders &= ~BIT(order);
 	}
 	pte_unmap(table);
@@ -131,30 +150,23 @@ VISIBLE_IF_KUNIT struct folio *mcpage_folio_alloc(gfp_t gfp, unsigned int order,
 /**
  * mcpage_alloc_anon_folio - allocate the folio for an anonymous write fault
  * @vmf: the fault, in a mapping that mcpage governs
+ * @allowed: the orders below PMD_ORDER that are allowed, not empty
  *
- * Tries the highest effective order below PMD_ORDER whose block fits in the VMA
- * and is empty, then the next lower one, and so on.
+ * Tries the highest order whose block fits in the VMA and is empty, then the
+ * next lower one, and so on.
  *
  * Context: as do_anonymous_page(): page table not mapped, no PTE lock held. May
  * sleep.
  * Return: the folio, charged and cleared; NULL to go on with a single page;
  * ERR_PTR(-EAGAIN) if the fault is to be retried.
  */
-struct folio *mcpage_alloc_anon_folio(struct vm_fault *vmf)
+struct folio *mcpage_alloc_anon_folio(struct vm_fault *vmf, unsigned long allowed)
 {
 	struct vm_area_struct *vma = vmf->vma;
-	unsigned long allowed, fitting, orders;
+	unsigned long fitting, orders;
 	gfp_t gfp = mcpage_gfp_mask();
 
-	/* __mcpage_fault_pages() has had its turn. */
-	if (READ_ONCE(mcpage_settings.backing) == MCPAGE_PAGES)
-		return NULL;
-
-	allowed = thp_vma_allowable_orders(vma, vma->vm_flags,
-					   TVA_IN_PF | TVA_ENFORCE_SYSFS,
-					   THP_ORDERS_ALL_ANON);
-	/* PMD_ORDER is do_huge_pmd_anonymous_page()'s; here it only may not fit. */
-	fitting = mcpage_fitting_orders(vmf, allowed) & ~BIT(PMD_ORDER);
+	fitting = mcpage_fitting_orders(vmf, allowed);
 	orders = fitting;
 	if (orders && !mcpage_empty_orders(vmf, &orders))
 		return ERR_PTR(-EAGAIN);
@@ -166,10 +178,10 @@ struct folio *mcpage_alloc_anon_folio(struct vm_fault *vmf)
 		struct folio *folio = mcpage_folio_alloc(gfp, order, vma, addr);
 
 		if (!folio) {
-			__mcpage_fault_result(vmf, order, MCPAGE_STAT_FALLBACK);
+			mcpage_result(vmf, order, MCPAGE_STAT_FALLBACK);
 		} else if (mcpage_charge(folio, vma->vm_mm, gfp)) {
 			folio_put(folio);
-			__mcpage_fault_result(vmf, order, MCPAGE_STAT_CHARGE_FAILED);
+			mcpage_result(vmf, order, MCPAGE_STAT_CHARGE_FAILED);
 		} else {
 			folio_throttle_swaprate(folio, gfp);
 			folio_zero_user(folio, vmf->address);
@@ -260,10 +272,10 @@ static struct page *mcpage_pages_get(struct vm_fault *vmf, unsigned long orders,
 		struct page *page = mcpage_pages_alloc(gfp, order, vma, addr);
 
 		if (!page) {
-			__mcpage_fault_result(vmf, order, MCPAGE_STAT_FALLBACK);
+			mcpage_result(vmf, order, MCPAGE_STAT_FALLBACK);
 		} else if (mcpage_pages_charge(page, nr, vma->vm_mm, gfp)) {
 			mcpage_pages_free(page, nr);
-			__mcpage_fault_result(vmf, order, MCPAGE_STAT_CHARGE_FAILED);
+			mcpage_result(vmf, order, MCPAGE_STAT_CHARGE_FAILED);
 		} else {
 			folio_throttle_swaprate(page_folio(page), gfp);
 			mcpage_pages_clear(page, nr, addr,
@@ -339,17 +351,17 @@ bool __mcpage_fault_pages(struct vm_fault *vmf, vm_fault_t *ret)
 	if (!mcpage_range_empty(vmf->pte, nr)) {
 		/* Another thread was faster; the access is retried. */
 		update_mmu_tlb_range(vma, addr, vmf->pte, nr);
-		__mcpage_fault_result(vmf, order, MCPAGE_STAT_PAGE_TABLE_POPULATED);
+		mcpage_result(vmf, order, MCPAGE_STAT_PAGE_TABLE_POPULATED);
 		goto unlock;
 	}
 	*ret = mcpage_check_stable(vma->vm_mm);
 	if (*ret) {
-		__mcpage_fault_result(vmf, order, MCPAGE_STAT_UNSTABLE_ADDRESS_SPACE);
+		mcpage_result(vmf, order, MCPAGE_STAT_UNSTABLE_ADDRESS_SPACE);
 		goto unlock;
 	}
 	mcpage_pages_map(vmf, page, addr, nr);
 	pte_unmap_unlock(vmf->pte, vmf->ptl);
-	__mcpage_fault_result(vmf, order, MCPAGE_STAT_ALLOC);
+	mcpage_result(vmf, order, MCPAGE_STAT_ALLOC);
 	return true;
 
 unlock:

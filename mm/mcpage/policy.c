@@ -24,7 +24,7 @@ static_assert(!((VM_MCPAGE | VM_MCPAGE_ORDERS) &
 
 DEFINE_STATIC_KEY_FALSE(mcpage_key);
 DEFINE_STATIC_KEY_FALSE(mcpage_pages_key);
-bool mcpage_always __read_mostly;
+u32 mcpage_always __read_mostly;
 
 /* Serializes writers of mcpage_settings and of the static keys. */
 DEFINE_MUTEX(mcpage_settings_lock);
@@ -297,24 +297,32 @@ unsigned long mcpage_vma_orders(const struct vm_area_struct *vma,
 			mcpage_policy_from_vm_flags(vm_flags));
 }
 
+#ifdef CONFIG_TRANSPARENT_HUGEPAGE
 /**
- * mcpage_thp_orders - the orders of large folios that a mapping may have
- * @vma: the mapping, governed by mcpage
+ * mcpage_thp_orders - thp_vma_allowable_orders() where mcpage governs
+ * @vma: the mapping
  * @vm_flags: the flags to go by
+ * @tva_flags: which path asks
+ * @orders: the orders to consider
  *
- * Stands in for the choice of THP's sysfs files. With the "pages" backing no
- * path makes large folios.
+ * The policy stands in for the choice of THP's sysfs files; all other refusals
+ * stand. With the "pages" backing no path makes large folios.
  *
  * Context: @vma is stable.
- * Return: the order set.
+ * Return: those of @orders that are allowed.
  */
-unsigned long mcpage_thp_orders(const struct vm_area_struct *vma,
-				unsigned long vm_flags)
+unsigned long mcpage_thp_orders(struct vm_area_struct *vma,
+				unsigned long vm_flags, unsigned long tva_flags,
+				unsigned long orders)
 {
 	if (READ_ONCE(mcpage_settings.backing) == MCPAGE_PAGES)
 		return 0;
-	return mcpage_vma_orders(vma, vm_flags);
+	orders &= mcpage_vma_orders(vma, vm_flags);
+	if (!orders)
+		return 0;
+	return __thp_vma_allowable_orders(vma, vm_flags, tva_flags, orders);
 }
+#endif
 
 /**
  * mcpage_exec - give a new program the policy that it starts with

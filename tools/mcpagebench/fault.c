@@ -9,7 +9,8 @@
  *
  * Each case is a process of its own, so that it begins with a fresh address
  * space. Runs on kernels with and without mcpage; on both, "mthp" is the
- * kernel's own large folios of that order.
+ * kernel's own large folios of that order. "fresh" measures in the memory of a
+ * guest that has just booted, "fragmented" in memory without large free blocks.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -182,15 +183,10 @@ static void run_fragmented(bool mcpage)
 	}
 }
 
-int main(void)
+static void run_fresh(bool mcpage)
 {
 	static const char * const backings[] = { "folio", "pages" };
-	bool mcpage = !access(MCPAGE "enabled", F_OK);
 	unsigned int order, i;
-
-	page_size = sysconf(_SC_PAGESIZE);
-	put(THP "enabled", "never");
-	thp_orders(0);
 
 	/* Before any policy was set, and with mcpage off. */
 	run("default", 0, -1);
@@ -202,21 +198,35 @@ int main(void)
 		run("mthp", order, -1);
 	}
 	thp_orders(0);
+	if (!mcpage)
+		return;
 
-	if (mcpage) {
-		put(MCPAGE "enabled", "advise");
-		for (i = 0; i < 2; i++) {
-			put(MCPAGE "backing", backings[i]);
-			for (order = 2; (unsigned long)page_size << order <= ALIGN;
-			     order++)
-				run(backings[i], order, 1L << order);
-		}
-		put(MCPAGE "backing", "folio");
-		/* Others have had policies; this process has none, or an empty one. */
-		run("advise", 0, -1);
-		run("empty", 0, 0);
+	put(MCPAGE "enabled", "advise");
+	for (i = 0; i < 2; i++) {
+		put(MCPAGE "backing", backings[i]);
+		for (order = 2; (unsigned long)page_size << order <= ALIGN; order++)
+			run(backings[i], order, 1L << order);
 	}
+	put(MCPAGE "backing", "folio");
+	/* Others have had policies; this process has none, or an empty one. */
+	run("advise", 0, -1);
+	run("empty", 0, 0);
+}
 
-	run_fragmented(mcpage);
+int main(int argc, char **argv)
+{
+	bool mcpage = !access(MCPAGE "enabled", F_OK);
+
+	page_size = sysconf(_SC_PAGESIZE);
+	put(THP "enabled", "never");
+	thp_orders(0);
+	if (argc == 2 && !strcmp(argv[1], "fresh")) {
+		run_fresh(mcpage);
+	} else if (argc == 2 && !strcmp(argv[1], "fragmented")) {
+		run_fragmented(mcpage);
+	} else {
+		fprintf(stderr, "usage: fault fresh|fragmented\n");
+		return 2;
+	}
 	return 0;
 }
