@@ -132,7 +132,7 @@ VISIBLE_IF_KUNIT int mcpage_charge(struct folio *folio, struct mm_struct *mm,
 	return mem_cgroup_charge(folio, mm, gfp);
 }
 
-VISIBLE_IF_KUNIT int mcpage_check_stable(struct mm_struct *mm)
+VISIBLE_IF_KUNIT vm_fault_t mcpage_check_stable(struct mm_struct *mm)
 {
 	KUNIT_STATIC_STUB_REDIRECT(mcpage_check_stable, mm);
 	return check_stable_address_space(mm);

@@ -175,7 +175,7 @@ struct folio *mcpage_folio_alloc(gfp_t gfp, unsigned int order,
 struct page *mcpage_pages_alloc(gfp_t gfp, unsigned int order,
 				struct vm_area_struct *vma, unsigned long addr);
 int mcpage_charge(struct folio *folio, struct mm_struct *mm, gfp_t gfp);
-int mcpage_check_stable(struct mm_struct *mm);
+vm_fault_t mcpage_check_stable(struct mm_struct *mm);
 #endif
 
 /* sysfs.c */

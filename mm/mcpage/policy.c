@@ -400,9 +400,9 @@ static int __init mcpage_setup(char *str)
 		mcpage_boot_enabled = MCPAGE_NEVER;
 	else
 		pr_warn("mcpage= takes always, advise or never\n");
-	return 1;
+	return 0;
 }
-__setup("mcpage=", mcpage_setup);
+early_param("mcpage", mcpage_setup);
 
 static int __init mcpage_init(void)
 {

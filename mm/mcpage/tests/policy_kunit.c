@@ -322,15 +322,15 @@ static void effort_gfp(struct kunit *test)
 	gfp_t direct = mcpage_effort_gfp(MCPAGE_DIRECT);
 	gfp_t never = mcpage_effort_gfp(MCPAGE_FREE_ONLY);
 
-	KUNIT_EXPECT_EQ(test, 0, light & __GFP_DIRECT_RECLAIM);
-	KUNIT_EXPECT_NE(test, 0, light & __GFP_KSWAPD_RECLAIM);
-	KUNIT_EXPECT_NE(test, 0, direct & __GFP_DIRECT_RECLAIM);
-	KUNIT_EXPECT_EQ(test, 0, never & __GFP_RECLAIM);
+	KUNIT_EXPECT_FALSE(test, light & __GFP_DIRECT_RECLAIM);
+	KUNIT_EXPECT_TRUE(test, light & __GFP_KSWAPD_RECLAIM);
+	KUNIT_EXPECT_TRUE(test, direct & __GFP_DIRECT_RECLAIM);
+	KUNIT_EXPECT_FALSE(test, never & __GFP_RECLAIM);
 	/* A block is never worth the OOM killer, nor a line in the log. */
-	KUNIT_EXPECT_NE(test, 0, direct & __GFP_NORETRY);
-	KUNIT_EXPECT_EQ(test, 0, (light | direct | never) & __GFP_NOFAIL);
-	KUNIT_EXPECT_NE(test, 0, light & direct & never & __GFP_NOWARN);
-	KUNIT_EXPECT_NE(test, 0, light & direct & never & __GFP_COMP);
+	KUNIT_EXPECT_TRUE(test, direct & __GFP_NORETRY);
+	KUNIT_EXPECT_FALSE(test, (light | direct | never) & __GFP_NOFAIL);
+	KUNIT_EXPECT_TRUE(test, light & direct & never & __GFP_NOWARN);
+	KUNIT_EXPECT_TRUE(test, light & direct & never & __GFP_COMP);
 }
 
 static void vma_class(struct kunit *test)
