@@ -543,7 +543,8 @@ static void run(bool sealed)
 	signal(SIGPIPE, SIG_IGN);
 
 	if (tty) {
-		in[1] = out[0] = open_pty(slave, sizeof(slave));
+		out[0] = open_pty(slave, sizeof(slave));
+		in[1] = out[0];
 		set_size(out[0], tty);
 	} else if (pipe2(out, O_CLOEXEC) || pipe2(err, O_CLOEXEC) ||
 		   (value("stdin") && pipe2(in, O_CLOEXEC))) {
@@ -556,7 +557,9 @@ static void run(bool sealed)
 	if (!pid) {
 		setsid();
 		if (tty) {
-			in[0] = out[1] = err[1] = open(slave, O_RDWR);
+			in[0] = open(slave, O_RDWR);
+			out[1] = in[0];
+			err[1] = in[0];
 			ioctl(in[0], TIOCSCTTY, 0);
 		} else if (in[0] < 0) {
 			in[0] = open("/dev/null", O_RDONLY);
@@ -596,8 +599,8 @@ static void run(bool sealed)
 			poll_fd[ERR].fd = -1;
 		if (poll_fd[CTL].revents & POLLIN &&
 		    read_line(ctl, line, sizeof(line))) {
-			sscanf(line, "eof %llu", &in_total);
-			if (tty && !strncmp(line, "winch ", 6))
+			if (sscanf(line, "eof %llu", &in_total) != 1 && tty &&
+			    !strncmp(line, "winch ", 6))
 				set_size(out[0], line + 6);
 		}
 		/* Input waits for room: a write that blocks would stop output. */
@@ -611,7 +614,9 @@ static void run(bool sealed)
 		}
 		if (!tty && in[1] >= 0 && in_bytes >= in_total) {
 			close(in[1]);
-			in[1] = poll_fd[PORT].fd = poll_fd[IN].fd = -1;
+			in[1] = -1;
+			poll_fd[PORT].fd = -1;
+			poll_fd[IN].fd = -1;
 		}
 		if (poll_fd[CHILD].revents) {
 			struct signalfd_siginfo info;
