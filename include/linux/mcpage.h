@@ -69,7 +69,7 @@ gfp_t mcpage_gfp_mask(void);
 struct folio *mcpage_alloc_anon_folio(struct vm_fault *vmf,
 				      unsigned long orders);
 void __mcpage_fault_unfit(struct vm_fault *vmf, unsigned int order);
-bool __mcpage_fault_pages(struct vm_fault *vmf, vm_fault_t *ret);
+vm_fault_t __mcpage_fault_pages(struct vm_fault *vmf);
 void __mcpage_fault_result(struct vm_fault *vmf, unsigned int order,
 			   enum mcpage_stat_item item);
 void mcpage_exec(struct mm_struct *mm, bool privileged);
@@ -99,32 +99,17 @@ static inline bool mcpage_governs(const struct vm_area_struct *vma,
 }
 
 /**
- * mcpage_chose - is an order set of a fault mcpage's choice?
- * @vma: the mapping
- * @orders: what thp_vma_allowable_orders() has answered
- *
- * Context: as mcpage_governs().
- * Return: true if it is, and not empty.
- */
-static inline bool mcpage_chose(const struct vm_area_struct *vma,
-				unsigned long orders)
-{
-	return static_branch_unlikely(&mcpage_key) && orders &&
-	       mcpage_governs(vma, vma->vm_flags);
-}
-
-/**
  * mcpage_fault_pages - handle a write fault with the "pages" backing
  * @vmf: the fault, with its page table allocated and the anon_vma prepared
- * @ret: set to the fault's result if it was handled
  *
  * Context: as do_anonymous_page(): page table not mapped, no PTE lock held.
- * Return: true if the fault was handled, false to go on with other backings.
+ * Return: the fault's result, or VM_FAULT_FALLBACK to go on with other backings.
  */
-static inline bool mcpage_fault_pages(struct vm_fault *vmf, vm_fault_t *ret)
+static inline vm_fault_t mcpage_fault_pages(struct vm_fault *vmf)
 {
-	return static_branch_unlikely(&mcpage_pages_key) &&
-	       __mcpage_fault_pages(vmf, ret);
+	if (static_branch_unlikely(&mcpage_pages_key))
+		return __mcpage_fault_pages(vmf);
+	return VM_FAULT_FALLBACK;
 }
 
 /**
@@ -202,15 +187,9 @@ static inline bool mcpage_governs(const struct vm_area_struct *vma,
 	return false;
 }
 
-static inline bool mcpage_chose(const struct vm_area_struct *vma,
-				unsigned long orders)
+static inline vm_fault_t mcpage_fault_pages(struct vm_fault *vmf)
 {
-	return false;
-}
-
-static inline bool mcpage_fault_pages(struct vm_fault *vmf, vm_fault_t *ret)
-{
-	return false;
+	return VM_FAULT_FALLBACK;
 }
 
 static inline void mcpage_fault_unfit(struct vm_fault *vmf, unsigned int order)

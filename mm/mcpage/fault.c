@@ -315,33 +315,32 @@ static void mcpage_pages_map(struct vm_fault *vmf, struct page *page,
  * __mcpage_fault_pages - the working half of mcpage_fault_pages()
  * @vmf: the fault, a write, with its page table allocated and the anon_vma
  *	prepared
- * @ret: set to the fault's result if it was handled
  *
  * Context: as do_anonymous_page(): page table not mapped, no PTE lock held. May
  * sleep.
- * Return: true if the fault was handled, false to go on with a single page.
+ * Return: the fault's result, or VM_FAULT_FALLBACK to go on with a single page.
  */
-bool __mcpage_fault_pages(struct vm_fault *vmf, vm_fault_t *ret)
+vm_fault_t __mcpage_fault_pages(struct vm_fault *vmf)
 {
 	struct vm_area_struct *vma = vmf->vma;
 	unsigned long allowed, fitting, orders, addr;
 	unsigned int order, nr;
 	struct page *page;
+	vm_fault_t ret = 0;
 
 	if (!mcpage_governs(vma, vma->vm_flags))
-		return false;
+		return VM_FAULT_FALLBACK;
 
-	*ret = 0;
 	allowed = mcpage_pages_orders(vma);
 	fitting = mcpage_fitting_orders(vmf, allowed);
 	orders = fitting;
 	if (orders && !mcpage_empty_orders(vmf, &orders))
-		return true;
+		return 0;
 	trace_mcpage_fault_orders(vma, vmf->address, allowed, fitting, orders);
 
 	page = mcpage_pages_get(vmf, orders, &order);
 	if (!page)
-		return false;
+		return VM_FAULT_FALLBACK;
 
 	nr = 1 << order;
 	addr = ALIGN_DOWN(vmf->address, PAGE_SIZE << order);
@@ -354,19 +353,19 @@ bool __mcpage_fault_pages(struct vm_fault *vmf, vm_fault_t *ret)
 		mcpage_result(vmf, order, MCPAGE_STAT_PAGE_TABLE_POPULATED);
 		goto unlock;
 	}
-	*ret = mcpage_check_stable(vma->vm_mm);
-	if (*ret) {
+	ret = mcpage_check_stable(vma->vm_mm);
+	if (ret) {
 		mcpage_result(vmf, order, MCPAGE_STAT_UNSTABLE_ADDRESS_SPACE);
 		goto unlock;
 	}
 	mcpage_pages_map(vmf, page, addr, nr);
 	pte_unmap_unlock(vmf->pte, vmf->ptl);
 	mcpage_result(vmf, order, MCPAGE_STAT_ALLOC);
-	return true;
+	return 0;
 
 unlock:
 	pte_unmap_unlock(vmf->pte, vmf->ptl);
 free:
 	mcpage_pages_free(page, nr);
-	return true;
+	return ret;
 }
