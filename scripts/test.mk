@@ -44,3 +44,13 @@ check-scripts: ## tests of the scripts, on a toy kernel
 	@status=0; for test in deps lint stage tree; do \
 		scripts/tests/$${test}_test.sh || status=1; \
 	done; exit $$status
+
+# Not in `make test`, as they build more kernels.
+.PHONY: check-cost matrix
+check-cost: kernel kernel-base ## count what a fault costs, beside the base kernel
+	@scripts/deps guest
+	@scripts/check-cost
+
+matrix: tree ## compile without each thing that mcpage can do without
+	@scripts/deps kernel
+	@scripts/matrix
