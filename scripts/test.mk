@@ -9,6 +9,10 @@ STAGES := lint check-scripts mcpagectl-check kunit-um kunit-x86_64 selftest
 KUNIT = cd $(TREE) && ./tools/testing/kunit/kunit.py run 'mcpage*' --jobs=$(JOBS) \
 	$(if $(shell command -v ccache),--make_options='CC=ccache gcc')
 
+# A kernel that complains has failed, whatever its tests say.
+KUNIT_QUIET = ! grep -nE '(WARNING|BUG|KASAN|UBSAN|INFO: [a-z ]*lock|Oops)[:[:space:]]' \
+	$(BUILD)/$@/test.log
+
 .PHONY: test kunit kunit-um kunit-x86_64 selftest lint check-scripts
 
 test: ## everything: N passed, N failed, N skipped is the last line
@@ -25,11 +29,13 @@ kunit-um: tree
 	@scripts/deps kunit
 	@$(KUNIT) --build_dir=$(BUILD)/kunit-um \
 		--kunitconfig=tools/testing/kunit/configs/mcpage.config </dev/null
+	@$(KUNIT_QUIET)
 
 kunit-x86_64: tree ## the KUnit tests on x86_64 in QEMU
 	@scripts/deps kunit
 	@$(KUNIT) --build_dir=$(BUILD)/kunit-x86_64 --arch=x86_64 --qemu_args='-smp 2' \
 		--kunitconfig=tools/testing/kunit/configs/mcpage_x86_64.config </dev/null
+	@$(KUNIT_QUIET)
 
 selftest: kernel-debug ## the kselftests in a guest with all checks on
 	@scripts/deps guest
