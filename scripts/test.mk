@@ -10,7 +10,7 @@ KUNIT = cd $(TREE) && ./tools/testing/kunit/kunit.py run 'mcpage*' --jobs=$(JOBS
 	$(if $(shell command -v ccache),--make_options='CC=ccache gcc')
 
 # A kernel that complains has failed, whatever its tests say.
-KUNIT_QUIET = ! grep -nE '(WARNING|BUG|KASAN|UBSAN|INFO: [a-z ]*lock|Oops)[:[:space:]]' \
+KUNIT_QUIET = test -s $(BUILD)/$@/test.log && ! grep -nE '(WARNING|BUG|KASAN|UBSAN|INFO: [a-z ]*lock|Oops)[:[:space:]]' \
 	$(BUILD)/$@/test.log
 
 .PHONY: test kunit kunit-um kunit-x86_64 selftest lint check-scripts
