@@ -112,6 +112,8 @@ static bool mcpage_empty_orders(struct vm_fault *vmf, unsigned long *orders)
 	table = pte_offset_map(vmf->pmd, vmf->address & PMD_MASK);
 	if (!table)
 		return false;
+	/* pte_offset_map() did, out of sparse's sight. */
+	__acquire(RCU);
 	while (*orders) {
 		unsigned int order = __fls(*orders);
 		unsigned long addr = ALIGN_DOWN(vmf->address, PAGE_SIZE << order);
