@@ -286,7 +286,7 @@ TEST_F(process, fork_copies_many)
 	for (int i = 1; i < 2100; i += 2)
 		ASSERT_EQ(0, set_vma(addr + i * page_size, page_size, BIT(2)));
 	EXPECT_EQ(0, count_policies(addr));
-	for (int i = 0; i < 5; i++)
+	for (int i = 0; i < 2; i++)
 		EXPECT_EQ(0, run_child(count_policies, addr));
 	EXPECT_EQ(0, count_policies(addr));
 	unmap_region(addr, 2100 * page_size);
@@ -442,7 +442,7 @@ TEST_F(process, programs_under_a_cap)
 	ASSERT_EQ(0, mcpage_write("enabled", "always"));
 	ASSERT_EQ(0, mcpage_write("orders", "2-4"));
 	ASSERT_EQ(0, mcpage_write("vma/stack/orders", "2-4"));
-	for (int i = 0; i < 60; i++) {
+	for (int i = 0; i < 40; i++) {
 		ASSERT_EQ(0, mcpage_write("backing", i & 1 ? "pages" : "folio"));
 		ASSERT_TRUE(launch(i % 5, NULL, &shown));
 		ASSERT_EQ(PR_MCPAGE_UNSET, shown.value);

@@ -174,6 +174,7 @@ static struct setting {
 	{ THP_DIR "khugepaged/pages_to_scan", NULL },
 	{ THP_DIR "khugepaged/max_ptes_none", "511" },
 	{ "/proc/sys/vm/nr_hugepages", NULL },
+	{ "/proc/sys/vm/compact_unevictable_allowed", NULL },
 };
 
 /* The process that remembers; its children must not restore at their exit. */
