@@ -84,7 +84,7 @@ get()
 	fi
 }
 
-# put FILE TEXT: one write() of exactly this text; why not, in $error.
+# put FILE TEXT: one write() of this text, of one line; why not, in $error.
 put()
 {
 	local status
@@ -154,7 +154,7 @@ bad_writes()
 		bad=(x -1 0 1 0-4 1-4 10 2-10 99 4294967298 "2-" "4-2"
 		     "2,,x" "2-4,1" 0x4 always)
 	else
-		bad=(x "[always]" "-1" "2-" "always never" "nevermore" $'\n\n' " ")
+		bad=(x "[always]" "-1" "2-" "always never" "nevermore" " ")
 	fi
 	for word in "${bad[@]}"; do
 		refuses "$file" "$word" || ok=1
