@@ -17,10 +17,12 @@
 /* Values are bits 1 to 15 and flags from 16 on; bit 0 is ours. */
 static_assert(!(PR_MCPAGE_ORDERS & MCPAGE_POLICY_SET));
 static_assert(PR_MCPAGE_UNSET <= U32_MAX);
+#ifdef CONFIG_64BIT
 /* No flag that core mm or an architecture uses. */
 static_assert(!((VM_MCPAGE | VM_MCPAGE_ORDERS) &
 		(VM_SEALED | VM_DROPPABLE | VM_ALLOW_ANY_UNCACHED |
 		 VM_UFFD_MINOR | VM_SHADOW_STACK)));
+#endif
 
 DEFINE_STATIC_KEY_FALSE(mcpage_key);
 DEFINE_STATIC_KEY_FALSE(mcpage_pages_key);
