@@ -7,47 +7,6 @@
 
 #include "mcpage_harness.h"
 
-FIXTURE(memcg)
-{
-	char dir[128];
-};
-
-FIXTURE_VARIANT(memcg)
-{
-	const char *backing;
-	const char *effort;
-};
-
-FIXTURE_VARIANT_ADD(memcg, folio)
-{
-	.backing = "folio",
-	.effort = "light",
-};
-
-FIXTURE_VARIANT_ADD(memcg, folio_direct)
-{
-	.backing = "folio",
-	.effort = "direct",
-};
-
-FIXTURE_VARIANT_ADD(memcg, folio_never)
-{
-	.backing = "folio",
-	.effort = "never",
-};
-
-FIXTURE_VARIANT_ADD(memcg, pages)
-{
-	.backing = "pages",
-	.effort = "light",
-};
-
-FIXTURE_VARIANT_ADD(memcg, pages_direct)
-{
-	.backing = "pages",
-	.effort = "direct",
-};
-
 static int group_write(const char *dir, const char *file, const char *text)
 {
 	char path[PATH_MAX];
@@ -71,17 +30,72 @@ static long group_read(const char *dir, const char *file, const char *key)
 	return -1;
 }
 
+/* Make the group; why it cannot be, if so. */
+static const char *group_make(char *dir, size_t size)
+{
+	snprintf(dir, size, "/sys/fs/cgroup/mcpage.%d", getpid());
+	if (mkdir(dir, 0755))
+		return "no cgroups";
+	if (group_write(dir, "memory.max", "32M")) {
+		rmdir(dir);
+		return "no memory controller";
+	}
+	return NULL;
+}
+
+FIXTURE(memcg)
+{
+	char dir[128];
+};
+
+FIXTURE_VARIANT(memcg)
+{
+	const char *backing;
+	const char *effort;
+	int pages;
+};
+
+FIXTURE_VARIANT_ADD(memcg, folio)
+{
+	.backing = "folio",
+	.effort = "light",
+	.pages = 300,
+};
+
+FIXTURE_VARIANT_ADD(memcg, pages)
+{
+	.backing = "pages",
+	.effort = "light",
+	.pages = 80,
+};
+
+/*
+ * By direct reclaim every block is of 2 MiB, and swap has to hold all that the
+ * group may not have.
+ */
+FIXTURE_VARIANT_ADD(memcg, folio_direct)
+{
+	.backing = "folio",
+	.effort = "direct",
+	.pages = 40,
+};
+
+FIXTURE_VARIANT_ADD(memcg, pages_direct)
+{
+	.backing = "pages",
+	.effort = "direct",
+	.pages = 40,
+};
+
 FIXTURE_SETUP(memcg)
 {
+	const char *why;
+
 	if (not_testable())
 		SKIP(return, "%s", not_testable());
-	snprintf(self->dir, sizeof(self->dir), "/sys/fs/cgroup/mcpage.%d", getpid());
-	if (mkdir(self->dir, 0755))
-		SKIP(return, "no cgroups");
-	if (group_write(self->dir, "memory.max", "32M")) {
-		rmdir(self->dir);
-		SKIP(return, "no memory controller");
-	}
+	why = group_make(self->dir, sizeof(self->dir));
+	if (why)
+		SKIP(return, "%s", why);
 	ASSERT_EQ(0, settings_begin());
 	if (mcpage_write("backing", variant->backing)) {
 		settings_end();
@@ -147,12 +161,7 @@ static int touch_sparsely(void *arg)
  */
 TEST_F(memcg, sparse_in_a_small_group)
 {
-	/*
-	 * By direct reclaim every block is of 2 MiB, and swap has to hold the rest
-	 * of them.
-	 */
-	bool direct = !strcmp(variant->effort, "direct");
-	struct job job = { self->dir, direct ? 90 : 300 };
+	struct job job = { self->dir, variant->pages };
 	unsigned long before = charge_failed();
 	unsigned long sum = vm_event("mcpage_anon_fault_charge_failed");
 
@@ -162,25 +171,9 @@ TEST_F(memcg, sparse_in_a_small_group)
 	EXPECT_EQ(0, group_read(self->dir, "memory.events", "oom"));
 	EXPECT_EQ(0, group_read(self->dir, "memory.events", "oom_kill"));
 	/* With effort the charge may well succeed, at the cost of reclaim. */
-	EXPECT_TRUE(before < charge_failed() || direct);
+	EXPECT_TRUE(before < charge_failed() || !strcmp(variant->effort, "direct"));
 	EXPECT_EQ(charge_failed() - before,
 		  vm_event("mcpage_anon_fault_charge_failed") - sum);
-}
-
-/* The same without swap, where underused huge folios can be split again. */
-TEST_F(memcg, sparse_without_swap)
-{
-	struct job job = { self->dir, 300 };
-
-	if (strcmp(variant->backing, "folio"))
-		SKIP(return, "nothing gives single pages of zeroes back");
-	if (write_text(THP_DIR "khugepaged/max_ptes_none", "64"))
-		SKIP(return, "no underused shrinker");
-	write_text(THP_DIR "shrink_underused", "1");
-	group_write(self->dir, "memory.swap.max", "0");
-	ASSERT_EQ(0, mcpage_write("orders", "9"));
-	EXPECT_EQ(0, run_child(touch_sparsely, &job));
-	EXPECT_EQ(0, group_read(self->dir, "memory.events", "oom_kill"));
 }
 
 static int fill_exactly(void *arg)
@@ -209,6 +202,47 @@ TEST_F(memcg, charged_and_uncharged)
 	ASSERT_EQ(0, group_write(self->dir, "memory.max", "40M"));
 	EXPECT_EQ(0, run_child(fill_exactly, self->dir));
 	EXPECT_EQ(0, group_read(self->dir, "memory.events", "oom"));
+}
+
+/* The same without swap, where underused huge folios can be split again. */
+FIXTURE(no_swap)
+{
+	char dir[128];
+};
+
+FIXTURE_SETUP(no_swap)
+{
+	const char *why;
+
+	if (not_testable())
+		SKIP(return, "%s", not_testable());
+	why = group_make(self->dir, sizeof(self->dir));
+	if (why)
+		SKIP(return, "%s", why);
+	ASSERT_EQ(0, settings_begin());
+	if (write_text(THP_DIR "khugepaged/max_ptes_none", "64")) {
+		settings_end();
+		rmdir(self->dir);
+		SKIP(return, "no huge folios in this kernel");
+	}
+	group_write(self->dir, "memory.swap.max", "0");
+}
+
+FIXTURE_TEARDOWN_PARENT(no_swap)
+{
+	settings_end();
+	rmdir(self->dir);
+}
+
+TEST_F(no_swap, underused_are_split)
+{
+	struct job job = { self->dir, 100 };
+
+	ASSERT_EQ(0, mcpage_write("enabled", "always"));
+	ASSERT_EQ(0, mcpage_write("effort", "light"));
+	ASSERT_EQ(0, mcpage_write("orders", "9"));
+	EXPECT_EQ(0, run_child(touch_sparsely, &job));
+	EXPECT_EQ(0, group_read(self->dir, "memory.events", "oom_kill"));
 }
 
 TEST_HARNESS_MAIN

@@ -46,7 +46,7 @@ documented()
 {
 	local entry
 
-	sed -n 's/^\(What:\)\?[[:space:]]*\(\/sys\/kernel\/mm\/mcpage\/[^[:space:]]*\)$/\2/p' "$ABI" |
+	sed -n 's|^\(What:\)\?[[:space:]]*\('"$SYSFS"'/[^[:space:]]*\)$|\2|p' "$ABI" |
 	while read -r entry; do
 		entry=${entry%/}
 		entry=${entry//<order>/N}
