@@ -87,9 +87,9 @@ enum mcpage_effort {
  * struct mcpage_settings - the system's policy, as sysfs shows it
  * @orders: the system's order set; bit n allows blocks of 2^n pages
  * @class_orders: the same by class
- * @enabled: where @orders applies
- * @backing: what blocks are made of
- * @effort: how hard a fault tries
+ * @enabled: where @orders applies, an enum mcpage_enabled
+ * @backing: what blocks are made of, an enum mcpage_backing
+ * @effort: how hard a fault tries, an enum mcpage_effort
  * @used: some process or VMA has had a policy since boot. Until then "advise"
  *	costs as little as "never".
  *
@@ -100,13 +100,14 @@ enum mcpage_effort {
 struct mcpage_settings {
 	unsigned long orders;
 	unsigned long class_orders[NR_MCPAGE_CLASSES];
-	enum mcpage_enabled enabled;
-	enum mcpage_backing backing;
-	enum mcpage_effort effort;
+	unsigned int enabled;
+	unsigned int backing;
+	unsigned int effort;
 	bool used;
 };
 
 extern struct mcpage_settings mcpage_settings;
+extern const char * const mcpage_enabled_names[NR_MCPAGE_ENABLED];
 extern struct mutex mcpage_settings_lock;
 
 /*

@@ -390,16 +390,22 @@ void mcpage_policy_in_use(void)
 	mutex_unlock(&mcpage_settings_lock);
 }
 
-static enum mcpage_enabled mcpage_boot_enabled __initdata = MCPAGE_ADVISE;
+/* What sysfs and the command line call them. */
+const char * const mcpage_enabled_names[NR_MCPAGE_ENABLED] = {
+	[MCPAGE_ALWAYS]	= "always",
+	[MCPAGE_ADVISE]	= "advise",
+	[MCPAGE_NEVER]	= "never",
+};
+
+static unsigned int mcpage_boot_enabled __initdata = MCPAGE_ADVISE;
 
 static int __init mcpage_setup(char *str)
 {
-	if (str && !strcmp(str, "always"))
-		mcpage_boot_enabled = MCPAGE_ALWAYS;
-	else if (str && !strcmp(str, "advise"))
-		mcpage_boot_enabled = MCPAGE_ADVISE;
-	else if (str && !strcmp(str, "never"))
-		mcpage_boot_enabled = MCPAGE_NEVER;
+	int choice = str ? match_string(mcpage_enabled_names, NR_MCPAGE_ENABLED, str) :
+			   -EINVAL;
+
+	if (choice >= 0)
+		mcpage_boot_enabled = choice;
 	else
 		pr_warn("mcpage= takes always, advise or never\n");
 	return 0;

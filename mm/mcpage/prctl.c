@@ -11,6 +11,9 @@
 #include "../internal.h"
 #include "internal.h"
 
+/* All that a VMA keeps of its policy. */
+#define VM_MCPAGE_POLICY	(VM_MCPAGE | VM_MCPAGE_ORDERS)
+
 static int mcpage_process_set(unsigned long value)
 {
 	mcpage_policy_t *present = &current->mm->mcpage_policy;
@@ -58,7 +61,7 @@ static int mcpage_range_check(struct mm_struct *mm, unsigned long start,
 			return -ENOMEM;
 		if (!mcpage_vma_can_have_policy(vma))
 			return -EINVAL;
-		if ((vma->vm_flags & (VM_MCPAGE | VM_MCPAGE_ORDERS)) != flags)
+		if ((vma->vm_flags & VM_MCPAGE_POLICY) != flags)
 			*changes = true;
 		next = vma->vm_end;
 	}
@@ -97,7 +100,7 @@ static int mcpage_split_at(struct mm_struct *mm, unsigned long address,
 
 	if (!vma || vma->vm_start >= address)
 		return 0;
-	if ((vma->vm_flags & (VM_MCPAGE | VM_MCPAGE_ORDERS)) == flags)
+	if ((vma->vm_flags & VM_MCPAGE_POLICY) == flags)
 		return 0;
 	return split_vma(&vmi, vma, address, 1);
 }
@@ -125,11 +128,11 @@ static int mcpage_range_set(struct mm_struct *mm, unsigned long start,
 	if (!err) {
 		for_each_vma_range(vmi, vma, end) {
 			/* May reach out of the range only if it has them already. */
-			if ((vma->vm_flags & (VM_MCPAGE | VM_MCPAGE_ORDERS)) == flags)
+			if ((vma->vm_flags & VM_MCPAGE_POLICY) == flags)
 				continue;
 			vma_start_write(vma);
 			vm_flags_reset(vma, (vma->vm_flags &
-					     ~(VM_MCPAGE | VM_MCPAGE_ORDERS)) | flags);
+					     ~VM_MCPAGE_POLICY) | flags);
 		}
 	}
 	mcpage_range_merge(mm, start, end);

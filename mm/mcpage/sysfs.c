@@ -109,13 +109,22 @@ static int mcpage_choice_parse(const char *buf, size_t count,
 	return i;
 }
 
-/* -------- the files of the top directory -------- */
+static ssize_t mcpage_choice_store(const char *buf, size_t count,
+				   const char * const *names, int nr,
+				   unsigned int *setting)
+{
+	int choice = mcpage_choice_parse(buf, count, names, nr);
 
-static const char * const mcpage_enabled_names[NR_MCPAGE_ENABLED] = {
-	[MCPAGE_ALWAYS]	= "always",
-	[MCPAGE_ADVISE]	= "advise",
-	[MCPAGE_NEVER]	= "never",
-};
+	if (choice < 0)
+		return choice;
+	mutex_lock(&mcpage_settings_lock);
+	WRITE_ONCE(*setting, choice);
+	mcpage_settings_changed();
+	mutex_unlock(&mcpage_settings_lock);
+	return count;
+}
+
+/* -------- the files of the top directory -------- */
 
 static const char * const mcpage_mode_names[] = { "fixed" };
 
@@ -140,16 +149,8 @@ static ssize_t enabled_show(struct kobject *kobj, struct kobj_attribute *attr,
 static ssize_t enabled_store(struct kobject *kobj, struct kobj_attribute *attr,
 			     const char *buf, size_t count)
 {
-	int choice = mcpage_choice_parse(buf, count, mcpage_enabled_names,
-					 NR_MCPAGE_ENABLED);
-
-	if (choice < 0)
-		return choice;
-	mutex_lock(&mcpage_settings_lock);
-	WRITE_ONCE(mcpage_settings.enabled, choice);
-	mcpage_settings_changed();
-	mutex_unlock(&mcpage_settings_lock);
-	return count;
+	return mcpage_choice_store(buf, count, mcpage_enabled_names, NR_MCPAGE_ENABLED,
+				   &mcpage_settings.enabled);
 }
 
 static ssize_t orders_show(struct kobject *kobj, struct kobj_attribute *attr,
@@ -190,16 +191,8 @@ static ssize_t backing_show(struct kobject *kobj, struct kobj_attribute *attr,
 static ssize_t backing_store(struct kobject *kobj, struct kobj_attribute *attr,
 			     const char *buf, size_t count)
 {
-	int choice = mcpage_choice_parse(buf, count, mcpage_backing_names,
-					 NR_MCPAGE_BACKINGS);
-
-	if (choice < 0)
-		return choice;
-	mutex_lock(&mcpage_settings_lock);
-	WRITE_ONCE(mcpage_settings.backing, choice);
-	mcpage_settings_changed();
-	mutex_unlock(&mcpage_settings_lock);
-	return count;
+	return mcpage_choice_store(buf, count, mcpage_backing_names, NR_MCPAGE_BACKINGS,
+				   &mcpage_settings.backing);
 }
 
 static ssize_t effort_show(struct kobject *kobj, struct kobj_attribute *attr,
@@ -212,15 +205,8 @@ static ssize_t effort_show(struct kobject *kobj, struct kobj_attribute *attr,
 static ssize_t effort_store(struct kobject *kobj, struct kobj_attribute *attr,
 			    const char *buf, size_t count)
 {
-	int choice = mcpage_choice_parse(buf, count, mcpage_effort_names,
-					 NR_MCPAGE_EFFORTS);
-
-	if (choice < 0)
-		return choice;
-	mutex_lock(&mcpage_settings_lock);
-	WRITE_ONCE(mcpage_settings.effort, choice);
-	mutex_unlock(&mcpage_settings_lock);
-	return count;
+	return mcpage_choice_store(buf, count, mcpage_effort_names, NR_MCPAGE_EFFORTS,
+				   &mcpage_settings.effort);
 }
 
 static ssize_t features_show(struct kobject *kobj, struct kobj_attribute *attr,
