@@ -82,7 +82,8 @@ static void set_aside(unsigned long keep)
 
 /*
  * Take every free block of 64K or more, then give 15 of its 16 pages back. Much
- * is free then, none of it in one piece. Again until there is nothing to take.
+ * is free then, hardly any of it in one piece. Again until there is next to nothing
+ * to take: a few blocks come back all the time, as the kernel frees its own.
  */
 static bool fragment(struct hog *hog)
 {
@@ -113,8 +114,8 @@ static bool fragment(struct hog *hog)
 		for (size_t i = from; i < at; i += block)
 			madvise(hog->addr + i + page_size, block - page_size,
 				MADV_DONTNEED_LOCKED);
-		/* Each touch of the last round got a single page. */
-		if (at - from == pmd && present == (int)(pmd / block))
+		/* Nearly each touch of the last round got a single page. */
+		if (at - from == pmd && present < (int)(pmd / page_size / 4))
 			return true;
 	}
 	return false;
@@ -165,8 +166,7 @@ TEST_F(effort, fragmented_memory)
 	struct events e;
 
 	ASSERT_EQ(0, set_vma(self->addr, self->size, big_orders()));
-	if (!fragment(&self->hog))
-		SKIP(return, "memory cannot be fragmented");
+	ASSERT_TRUE(fragment(&self->hog));
 	/* In this order: kcompactd, once awake, makes more free blocks. */
 	for (size_t i = 0; i < ARRAY_SIZE(efforts); i++) {
 		ASSERT_EQ(0, mcpage_write("backing", variant->backing));
