@@ -9,7 +9,7 @@ set -euo pipefail
 # shellcheck disable=SC2034
 top=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 # Settings of the caller, make's too, are not the tests' business.
-unset BUILD BASE_TREE TREE PATCHES FORCE ALL KERNEL_VERSION KERNEL_SRC \
+unset BUILD BASE_TREE MAINLINE_TREE TREE PATCHES FORCE ALL KERNEL_VERSION KERNEL_SRC \
 	MAKEFLAGS MAKEOVERRIDES MFLAGS MAKELEVEL
 export GIT_CONFIG_GLOBAL=/dev/null GIT_CONFIG_NOSYSTEM=1
 export GIT_AUTHOR_NAME=Tester GIT_AUTHOR_EMAIL=tester@example.org
