@@ -18,9 +18,10 @@ include scripts/tree.mk
 include scripts/kernel.mk
 include scripts/test.mk
 include scripts/run.mk
+include scripts/bench.mk
 
 # Each target's help is the "##" comment on its own line.
 .PHONY: help
 help: ## this list
 	@grep -hE '^[a-z][a-z0-9_-]*:.*## ' $(MAKEFILE_LIST) | sort | \
-		awk -F ':.*## ' '{ printf "  %-16s %s\n", $$1, $$2 }'
+		awk -F ':.*## ' '{ printf "  %-22s %s\n", $$1, $$2 }'

@@ -2,7 +2,7 @@
 # mcpagectl, and the demonstration on real programs.
 
 CTL_BUILD := $(abspath $(BUILD))/mcpagectl
-RUN_BUILD := $(abspath $(BUILD))/run
+BENCH_BUILD := $(abspath $(BUILD))/mcpagebench
 
 .PHONY: mcpagectl mcpagectl-check mcpagectl-kernel-check run
 
@@ -21,13 +21,11 @@ mcpagectl-kernel-check: mcpagectl kernel ## its tests on the guest kernel
 		$(CTL_BUILD)/mcpagectl
 
 # The packages first: a build that is half done should not stop for them.
-run: run-deps kernel mcpagectl $(RUN_BUILD)/measure ## see mcpage at work on redis-server and a C compile
+run: run-deps kernel mcpagectl ## see mcpage at work on redis-server and a C compile
+	@$(MAKE) --no-print-directory -s -C tools/mcpagebench \
+		O=$(BENCH_BUILD) $(BENCH_BUILD)/measure
 	@scripts/demo
 
 .PHONY: run-deps
 run-deps:
 	@scripts/deps run
-
-$(RUN_BUILD)/measure: scripts/demo-measure.c | run-deps
-	@mkdir -p $(@D)
-	@gcc -O2 -Wall -Wextra -Werror -static -o $@ $<

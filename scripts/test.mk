@@ -2,7 +2,7 @@
 # The tests, each alone and all together.
 
 # In the order of `make test`; each is a target of its own.
-STAGES := lint check-scripts mcpagectl-check kunit-um kunit-x86_64 selftest
+STAGES := lint check-scripts mcpagectl-check kunit-um kunit-x86_64 bench-check selftest
 
 # kunit.py configures, builds and boots. UML has neither huge pages nor more
 # than one CPU; QEMU has both.
@@ -16,7 +16,7 @@ KUNIT_QUIET = test -s $(BUILD)/$@/test.log && ! grep -nE '(WARNING|BUG|KASAN|UBS
 .PHONY: test kunit kunit-um kunit-x86_64 selftest lint check-scripts
 
 test: ## everything: N passed, N failed, N skipped is the last line
-	@scripts/deps tree kernel guest kunit lint ctl
+	@scripts/deps tree kernel guest kunit lint ctl gate
 	@scripts/stage --start
 	@for stage in $(STAGES); do \
 		scripts/stage $$stage $(MAKE) --no-print-directory $$stage; \
@@ -47,16 +47,12 @@ lint: tree ## static checks; CHECKS="spdx sparse" runs only those
 
 check-scripts: ## tests of the scripts, on a toy kernel
 	@scripts/deps tree
-	@status=0; for test in deps lint stage tree; do \
+	@status=0; for test in deps lint mainline stage tree; do \
 		scripts/tests/$${test}_test.sh || status=1; \
 	done; exit $$status
 
-# Not in `make test`, as they build more kernels.
-.PHONY: check-cost matrix
-check-cost: kernel kernel-base ## count what a fault costs, beside the base kernel
-	@scripts/deps guest
-	@scripts/check-cost
-
+# Not in `make test`: all that can be left out.
+.PHONY: matrix
 matrix: tree ## compile without each thing that mcpage can do without
 	@scripts/deps kernel
 	@scripts/matrix

@@ -6,7 +6,7 @@
 
 .PHONY: deps tree tree-versions refresh hook-lines
 deps: ## install the Debian packages that all of this needs
-	@scripts/deps tree kernel guest kunit lint ctl run
+	@scripts/deps tree kernel guest kunit lint ctl run gate bench
 
 tree: ## build/linux: the kernel source with overlay and series on it
 	@scripts/deps tree

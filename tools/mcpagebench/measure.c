@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * demo-measure FILE CMD [ARG...]: run CMD, and write to FILE what it cost
+ * measure FILE CMD [ARG...]: run CMD, and write to FILE what it cost
  *
  *	MINOR-FAULTS PEAK-RSS-KIB CPU-NANOSECONDS
  *
@@ -39,19 +39,19 @@ int main(int argc, char **argv)
 	pid_t pid;
 
 	if (argc < 3) {
-		fputs("usage: demo-measure FILE CMD [ARG...]\n", stderr);
+		fputs("usage: measure FILE CMD [ARG...]\n", stderr);
 		return 2;
 	}
 	pid = fork();
 	if (!pid) {
 		execvp(argv[2], argv + 2);
-		fprintf(stderr, "demo-measure: %s: %s\n", argv[2],
+		fprintf(stderr, "measure: %s: %s\n", argv[2],
 			strerror(errno));
 		_exit(errno == ENOENT ? 127 : 126);
 	}
 	if (pid < 0 || wait4(pid, &status, 0, &usage) < 0 ||
 	    report(argv[1], &usage)) {
-		fprintf(stderr, "demo-measure: %s\n", strerror(errno));
+		fprintf(stderr, "measure: %s\n", strerror(errno));
 		return 1;
 	}
 	return WIFEXITED(status) ? WEXITSTATUS(status) :

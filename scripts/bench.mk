@@ -1,0 +1,34 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# The benchmarks; tables and plots go to build/bench.
+
+.PHONY: bench bench-list bench-results bench-mainline
+.PHONY: gate-kernels bench-check bench-update
+
+bench: bench-all ## all benchmarks, beside the base kernel
+
+# One of them, or all; make bench-list names them.
+bench-%: kernel kernel-base mcpagectl
+	@scripts/deps guest gate bench
+	@scripts/bench $*
+
+bench-list: ## the names of the benchmarks; make bench-NAME runs one
+	@scripts/bench --list
+
+bench-results: bench-all ## all, and Documentation/mm/mcpage-results.rst from it
+	@scripts/bench --publish
+
+# Status 3: there is none to be had here; the tables say "not run".
+bench-mainline: ## all, beside Debian's newest kernel too
+	@scripts/deps tree kernel
+	@scripts/fetch-mainline || [ $$? = 3 ]
+	@if [ -d $(MAINLINE_TREE) ]; then $(MAKE) kernel-mainline; fi
+	@$(MAKE) bench-all
+
+gate-kernels: kernel kernel-base
+	@scripts/deps guest gate
+
+bench-check: gate-kernels ## a short subset, held to what is expected
+	@scripts/bench --check
+
+bench-update: gate-kernels ## expect what it finds now; shows the diff
+	@scripts/bench --update
