@@ -46,8 +46,8 @@ lint: tree ## static checks; CHECKS="spdx sparse" runs only those
 	@scripts/lint $(CHECKS)
 
 check-scripts: ## tests of the scripts, on a toy kernel
-	@scripts/deps tree
-	@status=0; for test in deps lint mainline stage tree; do \
+	@scripts/deps tree gate
+	@status=0; for test in bench deps lint mainline stage tree; do \
 		scripts/tests/$${test}_test.sh || status=1; \
 	done; exit $$status
 

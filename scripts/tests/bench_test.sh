@@ -1,0 +1,136 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-only
+# What is made of the benchmarks' figures: pairs, tables, and the gate's verdict.
+# shellcheck source=tap.sh
+. "$(dirname "$0")/tap.sh"
+
+report=$top/tools/mcpagebench/report
+
+# run KERNEL CASE:CONFIG:ORDER:VALUE...: what a program printed there, on a line
+run() {
+	local kernel=$1 result
+	shift
+	for result; do
+		IFS=: read -r case config order value <<<"$result"
+		jq -n --arg case "$case" --arg config "$config" \
+			--argjson order "$order" --argjson value "$value" \
+			'{case: $case, config: $config, order: $order, per: "page", value: $value}'
+	done | jq -cs --arg kernel "$kernel" '{kernel: $kernel,
+		doc: {kernel: "6.12.1-\($kernel)", results: .}}'
+}
+
+pair() {
+	jq -s -f "$report/pair.jq" --arg name toy --arg command 'guest toy' \
+		--argjson icount "${1:-true}"
+}
+
+value() { jq -r ".results[] | select(.kernel == \"$1\" and .config == \"$2\") | .$3"; }
+
+# verdict EXPECTED LIMITS MEASURED: the gate's, of lines
+verdict() {
+	jq -rn -f "$report/check.jq" --rawfile expected <(printf '%b\n' "$1") \
+		--rawfile limits <(printf '%b\n' "$2") \
+		--rawfile measured <(printf '%b\n' "$3") >tap
+	! grep -q '^not ok' tap
+}
+
+t_ratio_is_to_the_same_order() {
+	{
+		run base w:single:0:100 w:mthp:4:50
+		run mcpage w:never:0:110 w:folio:4:60 w:pages:4:75
+	} | pair >pairs
+	same "$(value mcpage never ratio <pairs)" 1.1
+	same "$(value mcpage folio ratio <pairs)" 1.2
+	same "$(value mcpage pages ratio <pairs)" 1.5
+}
+
+t_ratio_where_no_block_is_free() {
+	{
+		run base fragmented_write:single:0:100 fragmented_write:mthp:9:400
+		run mcpage fragmented_write:folio:9:120
+	} | pair >pairs
+	same "$(value mcpage folio ratio <pairs)" 1.2
+}
+
+t_repeats() {
+	{
+		for i in 30 10 20; do
+			run base "w:single:0:$i"
+			run mcpage "w:never:0:$((i * 2))"
+		done
+	} | pair false >pairs
+	same "$(value base single value <pairs)" 20
+	same "$(value mcpage never value <pairs)" 40
+	same "$(value mcpage never min <pairs)" 20
+	same "$(value mcpage never max <pairs)" 60
+	same "$(value mcpage never ratio <pairs)" 2
+}
+
+t_kernel_that_was_not_run() {
+	{
+		run base w:single:0:100 w:mthp:4:50
+		run mcpage w:unused:0:100 w:folio:4:50.5
+	} | pair | jq -s . >docs
+	jq -r -f "$report/report.jq" --arg format markdown docs >tables
+	grep -qF '| 64K | 50.0 | not run | 50.5 | +1.00% |' tables
+	{
+		run base w:single:0:100 w:mthp:4:50
+		run mcpage w:unused:0:100 w:folio:4:50.5
+		run mainline w:single:0:90 w:mthp:4:45
+	} | pair | jq -s . >docs
+	jq -r -f "$report/report.jq" --arg format markdown docs >tables
+	grep -qF '| 64K | 50.0 | 45.0 | 50.5 | +1.00% |' tables
+	jq -r -f "$report/report.jq" --arg format rst docs >tables
+	grep -qF '   "64K","50.0","45.0","50.5","+1.00%","-","-"' tables
+}
+
+t_figures() {
+	{
+		run base w:single:0:100 w:mthp:4:50
+		run mcpage w:never:0:101 w:folio:4:60
+	} | pair >pairs
+	same "$(jq -rs -f "$report/figures.jq" pairs)" \
+		$'toy w never 0\t101\t1.01\ntoy w folio 4\t60\t1.2'
+}
+
+t_gate_as_expected() {
+	verdict 'a\t1000\t1.0' '' 'a\t1009\t1.009'
+	verdict 'a\t1000\t1.0' '' 'a\t991\t0.991'
+	# The base kernel has become dearer as well.
+	verdict 'a\t1000\t1.0' '' 'a\t1500\t1.0'
+	# A tenth more is how it is rounded.
+	verdict 'a\t2.5\t1.0' '' 'a\t2.6\t1.04'
+}
+
+t_gate_off() {
+	fails verdict 'a\t1000\t1.0' '' 'a\t1011\t1.011'
+	fails verdict 'a\t1000\t1.0' '' 'a\t989\t0.989'
+}
+
+t_gate_missing() {
+	fails verdict 'a\t1\t1.0\nb\t1\t1.0' '' 'a\t1\t1.0'
+	fails verdict 'a\t1\t1.0' '' 'a\t1\t1.0\nb\t1\t1.0'
+	fails verdict 'a\t1\t1.0' '' ''
+}
+
+t_gate_limit() {
+	verdict 'f w folio 4\t10\t1.02' 'f w folio *\t2' 'f w folio 4\t10\t1.02'
+	fails verdict 'f w folio 4\t10\t1.03' 'f w folio *\t2' 'f w folio 4\t10\t1.03'
+	# It must be for something.
+	fails verdict 'f w folio 4\t10\t1.02' 'f w never *\t2' 'f w folio 4\t10\t1.02'
+}
+
+t_gate_only_limit() {
+	verdict 'a 4\t1\t1.0' 'b 4\t30\tonly' 'a 4\t1\t1.0\nb 4\t7\t1.25'
+	fails verdict 'a 4\t1\t1.0' 'b 4\t30\tonly' 'a 4\t1\t1.0\nb 4\t7\t1.35'
+}
+
+t_committed_figures() {
+	local own=$top/tools/mcpagebench
+
+	# What is expected keeps the limits.
+	verdict "$(<"$own/expected.tsv")" "$(grep -v 'only$' "$own/limits.tsv")" \
+		"$(<"$own/expected.tsv")"
+}
+
+run_tests
