@@ -187,8 +187,11 @@ static void write_steps(struct round *round, size_t step)
 	ns = cpu_time();
 	for (i = 0; i < REGION; i += step)
 		__atomic_store_n(&round->region[i], 1, __ATOMIC_RELAXED);
-	round->ns = cpu_time() - ns;
-	round->faults = count_faults() - faults;
+	ns = cpu_time() - ns;
+	faults = count_faults() - faults;
+	/* Not before: it may be in a page that is shared, too. */
+	round->ns = ns;
+	round->faults = faults;
 	read_pagemap(round->region, after);
 	for (i = 0; i < pages(); i++)
 		round->copied += before[i].frame != after[i].frame;
