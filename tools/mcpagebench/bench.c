@@ -175,6 +175,20 @@ long long bench_vmstat(const char *name)
 	return found;
 }
 
+long long bench_blocks(unsigned int order)
+{
+	char path[128], text[32];
+
+	if (bench_has_mcpage())
+		snprintf(path, sizeof(path), SYSFS_MCPAGE "order-%u/stats/alloc", order);
+	else
+		snprintf(path, sizeof(path),
+			 SYSFS_THP "hugepages-%lukB/stats/anon_fault_alloc",
+			 ((unsigned long)page_size << order) / 1024);
+	bench_get(path, text, sizeof(text));
+	return atoll(text);
+}
+
 void bench_thp_orders(unsigned long orders)
 {
 	char path[128];

@@ -85,23 +85,7 @@ static void set_effort(struct json_object *result, const struct effort *effort)
 	json_object_object_add(result, "effort", json_object_new_string(effort->name));
 }
 
-/* How many blocks of @order faults were given since boot. */
-static long long blocks_of(const struct bench_config *config, unsigned int order)
-{
-	char path[128], text[32];
-
-	if (config->mode == BENCH_FOLIO)
-		snprintf(path, sizeof(path), SYSFS_MCPAGE "order-%u/stats/alloc", order);
-	else
-		snprintf(path, sizeof(path),
-			 SYSFS_THP "hugepages-%lukB/stats/anon_fault_alloc",
-			 ((unsigned long)page_size << order) / 1024);
-	bench_get(path, text, sizeof(text));
-	return atoll(text);
-}
-
-static void read_counters(struct counters *counters, const struct bench_config *config,
-			  unsigned long orders)
+static void read_counters(struct counters *counters, unsigned long orders)
 {
 	static const char * const stalls[] = {
 		"allocstall_dma", "allocstall_dma32", "allocstall_normal",
@@ -118,7 +102,7 @@ static void read_counters(struct counters *counters, const struct bench_config *
 	}
 	for (i = 0; orders >> i; i++)
 		if (orders & (1UL << i))
-			counters->blocks += blocks_of(config, i);
+			counters->blocks += bench_blocks(i);
 }
 
 static void report_counters(struct json_object *result, const struct counters *before,
@@ -254,13 +238,13 @@ static void time_faults(struct json_object *result, const struct bench_config *c
 	/* Populated now, so that there are no faults but those that are meant. */
 	memset(times, 1, sizeof(times));
 	clock = clock_cost();
-	read_counters(&before, config, orders);
+	read_counters(&before, orders);
 	faults = page_faults();
 	cpu = bench_clock(CLOCK_PROCESS_CPUTIME_ID);
 	touch_blocks(times, nr, region, block, clock);
 	cpu = bench_clock(CLOCK_PROCESS_CPUTIME_ID) - cpu;
 	faults = page_faults() - faults;
-	read_counters(&after, config, orders);
+	read_counters(&after, orders);
 	/* Where memory is compacted a page in use may be moved, and fault again. */
 	if (faults < (long)nr || faults > (long)nr + (fragmented ? MAX_MOVED : 0))
 		bench_fail("%zu writes took %ld page faults", nr, faults);
@@ -288,13 +272,13 @@ static void time_write(struct json_object *result, const struct bench_config *co
 		bench_policy(orders);
 	else if (effort)
 		bench_thp_orders(orders);
-	read_counters(&before, config, orders);
+	read_counters(&before, orders);
 	elapsed = bench_now();
 	cpu = bench_clock(CLOCK_PROCESS_CPUTIME_ID);
 	bench_write(region, WRITE_REGION);
 	cpu = bench_clock(CLOCK_PROCESS_CPUTIME_ID) - cpu;
 	elapsed = bench_now() - elapsed;
-	read_counters(&after, config, orders);
+	read_counters(&after, orders);
 
 	bench_value(result, cpu / (WRITE_REGION / page_size));
 	bench_number(result, "elapsed", elapsed / (WRITE_REGION / page_size));

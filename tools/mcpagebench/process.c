@@ -52,18 +52,6 @@ static long long counter(unsigned int order, const char *name)
 	return atoll(text);
 }
 
-static long long blocks_of_order(unsigned int order)
-{
-	char path[128], text[32];
-
-	if (bench_has_mcpage())
-		return counter(order, "alloc");
-	snprintf(path, sizeof(path), SYSFS_THP "hugepages-%lukB/stats/anon_fault_alloc",
-		 ((unsigned long)page_size << order) / 1024);
-	bench_get(path, text, sizeof(text));
-	return atoll(text);
-}
-
 /* Blocks of all orders, or the pages in them. */
 static double all_blocks(bool in_pages)
 {
@@ -71,14 +59,14 @@ static double all_blocks(bool in_pages)
 	unsigned int order;
 
 	for (order = 2; (unsigned long)page_size << order <= BENCH_ALIGN; order++)
-		sum += blocks_of_order(order) << (in_pages ? order : 0);
+		sum += bench_blocks(order) << (in_pages ? order : 0);
 	return sum;
 }
 
 /* Pages that have come in blocks of the order that is measured, so far. */
 static long long pages_in_blocks(const struct bench_config *config)
 {
-	return config->order ? blocks_of_order(config->order) << config->order : 0;
+	return config->order ? bench_blocks(config->order) << config->order : 0;
 }
 
 static void check_blocks(const struct bench_config *config, long long before,

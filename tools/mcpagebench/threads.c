@@ -234,22 +234,6 @@ static void run_threads(struct json_object *result, const struct work *work, int
 		pthread_join(workers[i].thread, NULL);
 }
 
-/* -------- Blocks that were mapped -------- */
-
-static long long blocks_of_order(unsigned int order)
-{
-	char path[128], text[32];
-
-	if (bench_has_mcpage())
-		snprintf(path, sizeof(path), SYSFS_MCPAGE "order-%u/stats/alloc", order);
-	else
-		snprintf(path, sizeof(path),
-			 SYSFS_THP "hugepages-%lukB/stats/anon_fault_alloc",
-			 ((unsigned long)page_size << order) / 1024);
-	bench_get(path, text, sizeof(text));
-	return atoll(text);
-}
-
 /* Run the threads, and see how much of their memory was in blocks. */
 static void run(struct json_object *result, const struct bench_config *config,
 		const struct work *work, int nr)
@@ -261,9 +245,9 @@ static void run(struct json_object *result, const struct bench_config *config,
 		run_threads(result, work, nr);
 		return;
 	}
-	blocks = blocks_of_order(config->order);
+	blocks = bench_blocks(config->order);
 	run_threads(result, work, nr);
-	blocks = blocks_of_order(config->order) - blocks;
+	blocks = bench_blocks(config->order) - blocks;
 	/* More where mTHP is everybody's, and somebody else had one. */
 	if (work->aligned && blocks << config->order < pages)
 		bench_fail("only %lld blocks for %.0f pages", blocks, pages);
