@@ -28,10 +28,10 @@
  * say. They are of an order that no processor keeps in its lists.
  */
 #define SPARE_ORDER	4
-#define SPARE_BLOCKS	6
+#define SPARE_BLOCKS	24
 /* So many blocks of the lowest order are that, more or less. */
 #define MIN_BLOCKS	4
-#define MAX_BLOCKS	32
+#define MAX_BLOCKS	128
 /* Room for all blocks that were left at first. */
 #define LEFT_OVER	(32UL << 20)
 /* In an entry of /proc/self/pagemap: the lowest bit of the frame number. */
