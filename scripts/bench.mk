@@ -6,8 +6,11 @@
 
 bench: bench-all ## all benchmarks, beside the base kernel
 
-# One of them, or all; make bench-list names them.
-bench-%: kernel kernel-base mcpagectl
+# One of them, or all; make bench-list names them. A name that is wrong should not
+# wait for kernels, so they are no prerequisites.
+bench-%:
+	@scripts/bench --known $*
+	@$(MAKE) --no-print-directory kernel kernel-base mcpagectl
 	@scripts/deps guest gate bench
 	@scripts/bench $*
 

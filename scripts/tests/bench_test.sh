@@ -133,4 +133,11 @@ t_committed_figures() {
 		"$(<"$own/expected.tsv")"
 }
 
+# At once: it builds nothing.
+t_no_such_benchmark() {
+	fails make -C "$top" BUILD="$PWD/build" bench-nosuch
+	says "no such benchmark: nosuch"
+	[ ! -e build ]
+}
+
 run_tests
