@@ -20,11 +20,16 @@ bench-list: ## the names of the benchmarks; make bench-NAME runs one
 bench-results: bench-all ## all, and Documentation/mm/mcpage-results.rst from it
 	@scripts/bench --publish
 
-# Status 3: there is none to be had here; the tables say "not run".
+# Status 3: there is none to be had here; the tables say "not run", unless one was
+# built before.
 bench-mainline: ## all, beside Debian's newest kernel too
 	@scripts/deps tree kernel
-	@scripts/fetch-mainline || [ $$? = 3 ]
-	@if [ -d $(MAINLINE_TREE) ]; then $(MAKE) kernel-mainline; fi
+	@status=0; scripts/fetch-mainline || status=$$?; \
+	case $$status in \
+	0) $(MAKE) kernel-mainline ;; \
+	3) ;; \
+	*) exit $$status ;; \
+	esac
 	@$(MAKE) bench-all
 
 gate-kernels: kernel kernel-base
