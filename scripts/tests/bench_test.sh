@@ -140,4 +140,40 @@ t_no_such_benchmark() {
 	[ ! -e build ]
 }
 
+# soon CMD...: within ten seconds
+soon() {
+	local tries
+
+	for ((tries = 0; tries < 100; tries++)); do
+		! "$@" || return 0
+		sleep 0.1
+	done
+	echo "not so: $*"
+	return 1
+}
+
+lines() { [ "$(wc -l <"$2")" = "$1" ]; }
+gone() { ! grep -qs . "/proc/$1/cmdline"; }
+
+t_no_guest_outlives_it() {
+	local pid
+
+	mkdir -p bin repo/scripts
+	cp "$top"/scripts/{bench,bench-macro,lib.sh} repo/scripts
+	# shellcheck disable=SC2016 # for the guest
+	printf '%s\n' '#!/bin/bash' 'echo $$ >>"$BUILD/../pids"' 'exec sleep 600' \
+		>repo/scripts/guest
+	echo '#!/bin/bash' >bin/make
+	chmod +x bin/make repo/scripts/guest
+	: >pids
+	PATH=$PWD/bin:$PATH BUILD=$PWD/build repo/scripts/bench --check &
+	pid=$!
+	soon lines 2 pids
+	# Not its process group, as ^C does.
+	kill "$pid"
+	for pid in $(<pids); do
+		soon gone "$pid" || { xargs kill <pids; return 1; }
+	done
+}
+
 run_tests
