@@ -24,13 +24,15 @@
 /* The lowest order that a block can have. */
 #define LOWEST_ORDER	2
 /*
- * What is spared, as the kernel needs blocks too: one for the stack of a process,
- * say. They are of an order that no processor keeps in its lists.
+ * What is spared, as the kernel needs blocks too, for the stack of a process, say,
+ * and where there is none it kills. They are of an order that no processor keeps
+ * in its lists.
  */
 #define SPARE_ORDER	4
 #define SPARE_BLOCKS	24
+#define SPARE_SIZE	(SPARE_BLOCKS * (size_t)page_size << SPARE_ORDER)
 /* So many blocks of the lowest order are that, more or less. */
-#define MIN_BLOCKS	4
+#define MIN_BLOCKS	48
 #define MAX_BLOCKS	128
 /* Room for all blocks that were left at first. */
 #define LEFT_OVER	(32UL << 20)
@@ -38,9 +40,8 @@
 #define PAGEMAP_ODD	1
 
 /*
- * What the page allocator keeps back: reserves of all memory, of that below 16
- * MiB and of what fragments, and each processor's lists, which /proc/buddyinfo
- * does not count.
+ * What the page allocator keeps back: reserves of all memory and of that below 16
+ * MiB, and each processor's lists, which /proc/buddyinfo does not count.
  */
 static struct {
 	const char *path, *none;
@@ -48,7 +49,6 @@ static struct {
 } reserves[] = {
 	{ "/proc/sys/vm/min_free_kbytes", "0" },
 	{ "/proc/sys/vm/lowmem_reserve_ratio", "0 0 0 0" },
-	{ "/proc/sys/vm/watermark_boost_factor", "0" },
 	{ "/proc/sys/vm/percpu_pagelist_high_fraction", "1000000" },
 };
 
@@ -102,8 +102,12 @@ static void begin(void)
 	size_t size = free_memory() / (STEP * page_size) * (STEP * page_size);
 	unsigned int i;
 
-	/* Or the kernel puts the pieces together again in the background. */
+	/*
+	 * Or the kernel puts the pieces together again in the background, all the
+	 * time and whenever a block that it needs for itself mixes up types.
+	 */
 	bench_put("/proc/sys/vm/compaction_proactiveness", "0");
+	bench_put("/proc/sys/vm/watermark_boost_factor", "0");
 	for (i = 0; i < NR_RESERVES; i++)
 		bench_get(reserves[i].path, reserves[i].value, sizeof(reserves[i].value));
 
@@ -178,17 +182,13 @@ static char *map_blocks(size_t size, unsigned long orders)
 static void use_up(void)
 {
 	size_t block = (size_t)page_size << LOWEST_ORDER;
-	size_t spare_size = SPARE_BLOCKS * (size_t)page_size << SPARE_ORDER;
-	char *spare = map_blocks(spare_size, 1UL << SPARE_ORDER);
 	char *p;
 
-	bench_write(spare, spare_size);
 	left_over = map_blocks(LEFT_OVER, ~0UL);
 	for (p = left_over; p < left_over + LEFT_OVER && free_blocks(LOWEST_ORDER);
 	     p += block)
 		bench_write(p, block);
 	bench_thp_orders(0);
-	bench_unmap(spare, spare_size);
 }
 
 static bool fragmented(void)
@@ -201,6 +201,7 @@ static bool fragmented(void)
 void fragment_memory(void)
 {
 	unsigned int i;
+	char *spare;
 
 	if (fragmented())
 		return;
@@ -208,13 +209,69 @@ void fragment_memory(void)
 		begin();
 	else
 		bench_unmap(left_over, LEFT_OVER);
+	/* Now, as later there may be fewer. */
+	spare = map_blocks(SPARE_SIZE, 1UL << SPARE_ORDER);
+	bench_write(spare, SPARE_SIZE);
+	/* After that, as to have THP on makes the kernel keep back more. */
 	for (i = 0; i < NR_RESERVES; i++)
 		bench_put(reserves[i].path, reserves[i].none);
 	take();
 	give_back();
 	use_up();
+	bench_unmap(spare, SPARE_SIZE);
 	for (i = 0; i < NR_RESERVES; i++)
 		bench_put(reserves[i].path, reserves[i].value);
 	if (!fragmented())
 		bench_fail("%lu blocks are free", free_blocks(LOWEST_ORDER));
+}
+
+/*
+ * Use up what the processor has in its list of blocks of @order, the only one that
+ * is allowed. Once empty, the list is filled from those that show as free.
+ */
+static void empty_list(unsigned int order)
+{
+	size_t block = (size_t)page_size << order;
+	char *p = bench_region(SPARE_SIZE), *end = p + SPARE_SIZE;
+	unsigned long before, after, listed = 0;
+
+	do {
+		before = free_blocks(order);
+		bench_write(p, block);
+		after = free_blocks(order);
+		p += block;
+	} while (after && after >= before && p < end);
+	/* That has happened, and one of them was had at once. */
+	if (after < before)
+		listed = before - after - 1;
+	for (; listed && p < end; listed--, p += block)
+		bench_write(p, block);
+}
+
+/* The blocks of @order that are not in those that were spared. */
+static unsigned long small_blocks(unsigned int order)
+{
+	return free_blocks(order) - (free_blocks(SPARE_ORDER) << (SPARE_ORDER - order));
+}
+
+void fragment_spare(void (*allow)(const struct bench_config *config, unsigned long orders),
+		    const struct bench_config *config)
+{
+	/* More than there is. */
+	size_t size = 2 * MAX_BLOCKS * (size_t)page_size << LOWEST_ORDER;
+	unsigned int order;
+
+	/*
+	 * Small ones first, as a list is not looked into if no block is free. A few
+	 * remain of one that was split.
+	 */
+	for (order = SPARE_ORDER - 1; order >= LOWEST_ORDER; order--) {
+		allow(config, 1UL << order);
+		do {
+			empty_list(order);
+		} while (free_blocks(SPARE_ORDER) &&
+			 small_blocks(order) >> (SPARE_ORDER - order));
+	}
+	allow(config, ~0UL);
+	bench_write(bench_region(size), size);
 }

@@ -19,4 +19,15 @@
  */
 void fragment_memory(void);
 
+struct bench_config;
+
+/*
+ * Some blocks were spared for the kernel. Use them up too, in a child that is to
+ * measure, which has what was needed to start it. @allow is called to let it have
+ * blocks of some orders, the last time of all. An effort that makes no blocks must
+ * be in force.
+ */
+void fragment_spare(void (*allow)(const struct bench_config *config, unsigned long orders),
+		    const struct bench_config *config);
+
 #endif

@@ -32,7 +32,10 @@
 /* More different values than this are rounded. */
 #define MAX_DISTINCT	200
 #define CLOCK_READS	1001
+/* So many faults more may be those of pages that compaction has moved. */
 #define MAX_MOVED	16
+/* So many blocks may be had in fragments without effort. */
+#define MAX_LEFT	16
 
 /*
  * How hard a fault tries to get a block. Those of THP are the ones that allocate
@@ -73,15 +76,37 @@ static unsigned long all_orders(void)
 	return (2UL << highest_order()) - (1UL << 2);
 }
 
-/* Where there are no blocks to get there is none. */
-static void set_effort(struct json_object *result, const struct effort *effort)
+static void put_effort(const struct effort *effort)
 {
-	if (!effort)
-		return;
 	if (bench_has_mcpage())
 		bench_put(SYSFS_MCPAGE "effort", effort->mcpage);
 	else
 		bench_put(SYSFS_THP "defrag", effort->thp);
+}
+
+static void allow(const struct bench_config *config, unsigned long orders)
+{
+	orders &= all_orders();
+	if (config->mode == BENCH_FOLIO)
+		bench_policy(orders);
+	else
+		bench_thp_orders(orders);
+}
+
+/* Let the process have blocks of @orders, with the effort of its case if any. */
+static void set_up(struct json_object *result, const struct bench_config *config,
+		   unsigned long orders)
+{
+	const struct effort *effort = config->data;
+
+	if (!effort)
+		return;
+	if (fragmented) {
+		put_effort(&efforts[NEVER]);
+		fragment_spare(allow, config);
+	}
+	put_effort(effort);
+	allow(config, orders);
 	json_object_object_add(result, "effort", json_object_new_string(effort->name));
 }
 
@@ -221,6 +246,19 @@ static void touch_blocks(unsigned long *times, size_t nr, char *region, size_t b
 	}
 }
 
+/* Are as many of the @nr blocks there as is meant? */
+static void check_blocks(const struct effort *effort, long long blocks, size_t nr)
+{
+	bool wrong = false;
+
+	if (effort && !fragmented)
+		wrong = blocks != (long long)nr;
+	else if (effort == &efforts[NEVER])
+		wrong = blocks > MAX_LEFT;
+	if (wrong)
+		bench_fail("of %zu faults %lld had a block", nr, blocks);
+}
+
 static void time_faults(struct json_object *result, const struct bench_config *config)
 {
 	const struct effort *effort = config->data;
@@ -234,7 +272,7 @@ static void time_faults(struct json_object *result, const struct bench_config *c
 	long faults;
 	double cpu;
 
-	set_effort(result, effort);
+	set_up(result, config, orders);
 	/* Populated now, so that there are no faults but those that are meant. */
 	memset(times, 1, sizeof(times));
 	clock = clock_cost();
@@ -245,12 +283,9 @@ static void time_faults(struct json_object *result, const struct bench_config *c
 	cpu = bench_clock(CLOCK_PROCESS_CPUTIME_ID) - cpu;
 	faults = page_faults() - faults;
 	read_counters(&after, orders);
-	/* Where memory is compacted a page in use may be moved, and fault again. */
 	if (faults < (long)nr || faults > (long)nr + (fragmented ? MAX_MOVED : 0))
 		bench_fail("%zu writes took %ld page faults", nr, faults);
-	if (orders && !fragmented && after.blocks - before.blocks != faults)
-		bench_fail("of %ld faults %lld had a block of order %u", faults,
-			   after.blocks - before.blocks, config->order);
+	check_blocks(effort, after.blocks - before.blocks, nr);
 
 	report_times(result, times, nr);
 	bench_number(result, "faults", faults);
@@ -267,11 +302,7 @@ static void time_write(struct json_object *result, const struct bench_config *co
 	struct counters before, after;
 	double cpu, elapsed;
 
-	set_effort(result, effort);
-	if (effort && config->mode == BENCH_FOLIO)
-		bench_policy(orders);
-	else if (effort)
-		bench_thp_orders(orders);
+	set_up(result, config, orders);
 	read_counters(&before, orders);
 	elapsed = bench_now();
 	cpu = bench_clock(CLOCK_PROCESS_CPUTIME_ID);
@@ -279,6 +310,7 @@ static void time_write(struct json_object *result, const struct bench_config *co
 	cpu = bench_clock(CLOCK_PROCESS_CPUTIME_ID) - cpu;
 	elapsed = bench_now() - elapsed;
 	read_counters(&after, orders);
+	check_blocks(effort, after.blocks - before.blocks, WRITE_REGION / page_size);
 
 	bench_value(result, cpu / (WRITE_REGION / page_size));
 	bench_number(result, "elapsed", elapsed / (WRITE_REGION / page_size));
