@@ -73,6 +73,8 @@ t_kernel_that_was_not_run() {
 	} | pair | jq -s . >docs
 	jq -r -f "$report/report.jq" --arg format markdown docs >tables
 	grep -qF '| 64K | 50.0 | not run | 50.5 | +1.00% |' tables
+	jq -r -f "$report/report.jq" --arg format plots docs | jq -r .data >data
+	same "$(cat data)" $'block\tbase\tfolio\n4K\t100\t100\n64K\t50\t50.5'
 	{
 		run base w:single:0:100 w:mthp:4:50
 		run mcpage w:unused:0:100 w:folio:4:50.5

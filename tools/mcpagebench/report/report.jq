@@ -290,8 +290,9 @@ def rst:
 		(.commands | map("    \(.)\n") | join("")) + "\n" +
 		(.tables | map(rst_table) | join("\n"))) | join("\n"));
 
-# Gnuplot's data: a header and columns; or for each line a block of time, and how
-# many percent of the faults took longer.
+# Gnuplot's data: a header and columns, but not one that has no figure, as it would
+# complain; or for each line a block of time, and how many percent of the faults
+# took longer.
 def tail_points:
 	(map(.[1]) | add) as $all |
 	[foreach .[] as [$ns, $count] ($all; . - $count; [$ns, . / $all * 100])] |
@@ -301,7 +302,10 @@ def plot_data:
 	if .kind == "tail" then
 		[.lines[] | "\"\(.name)\"\n" + (.histogram | tail_points | map(@tsv) | join("\n"))] |
 		join("\n\n\n")
-	else [.header] + .rows | map(@tsv) | join("\n") end;
+	else
+		[.header] + .rows | transpose | map(select(any(.[1:][]; . != "-"))) |
+		transpose | map(@tsv) | join("\n")
+	end;
 
 def plots:
 	.[] | . as $section | .tables[] | select(.plot) |
