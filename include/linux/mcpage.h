@@ -41,19 +41,26 @@ enum mcpage_stat_item {
 /*
  * The policy of a VMA lives in vm_flags, so that merge, split, fork and mremap
  * treat it as they treat any other flag. Bits 46 to 59 are orders 2 to 15,
- * bit 61 says that there is a policy. 32-bit kernels have no room for it.
+ * bit 60 asks for the adaptive mode, bit 61 says that there is a policy. 32-bit
+ * kernels have no room for it.
  */
 #ifdef CONFIG_64BIT
 #define VM_MCPAGE_SHIFT		44
 #define VM_MCPAGE_ORDERS	GENMASK(VM_MCPAGE_SHIFT + 15, VM_MCPAGE_SHIFT + 2)
+#define VM_MCPAGE_ADAPTIVE	BIT(60)
 #define VM_MCPAGE		BIT(61)
-/* /proc/<pid>/smaps: one token for a VMA with a policy, none for its orders. */
+/*
+ * /proc/<pid>/smaps: a token for a VMA with a policy and one for the adaptive
+ * mode, none for the orders.
+ */
 #define MCPAGE_VM_MNEMONICS						\
 		[VM_MCPAGE_SHIFT + 2 ... VM_MCPAGE_SHIFT + 15] = "",	\
+		[ilog2(VM_MCPAGE_ADAPTIVE)] = "ma",			\
 		[ilog2(VM_MCPAGE)] = "mc",
 #else
 #define VM_MCPAGE_SHIFT		0
 #define VM_MCPAGE_ORDERS	0UL
+#define VM_MCPAGE_ADAPTIVE	0UL
 #define VM_MCPAGE		0UL
 #define MCPAGE_VM_MNEMONICS
 #endif
@@ -66,8 +73,11 @@ unsigned long mcpage_thp_orders(struct vm_area_struct *vma,
 				unsigned long vm_flags, unsigned long tva_flags,
 				unsigned long orders);
 gfp_t mcpage_gfp_mask(void);
-struct folio *mcpage_alloc_anon_folio(struct vm_fault *vmf,
-				      unsigned long orders);
+struct folio *mcpage_alloc_anon_folio(struct vm_fault *vmf);
+bool __mcpage_fault_wants_pmd(struct vm_fault *vmf);
+unsigned int __mcpage_max_ptes_none(struct vm_area_struct *vma, unsigned int max);
+vm_fault_t __mcpage_fault_zero_page(struct vm_fault *vmf);
+bool __mcpage_drop_huge_zero_page(struct vm_fault *vmf);
 void __mcpage_fault_unfit(struct vm_fault *vmf, unsigned int order);
 vm_fault_t __mcpage_fault_pages(struct vm_fault *vmf);
 void __mcpage_fault_result(struct vm_fault *vmf, unsigned int order,
@@ -110,6 +120,65 @@ static inline vm_fault_t mcpage_fault_pages(struct vm_fault *vmf)
 	if (static_branch_unlikely(&mcpage_pages_key))
 		return __mcpage_fault_pages(vmf);
 	return VM_FAULT_FALLBACK;
+}
+
+/**
+ * mcpage_fault_zero_page - handle a write to the shared zero page with a block
+ * @vmf: the fault, on a private mapping of a page without a struct page to copy;
+ *	@vmf->orig_pte is its entry
+ *
+ * Context: as wp_page_copy(): page table not mapped, no PTE lock held.
+ * Return: the fault's result, or VM_FAULT_FALLBACK to go on with a single page.
+ */
+static inline vm_fault_t mcpage_fault_zero_page(struct vm_fault *vmf)
+{
+	if (static_branch_unlikely(&mcpage_key))
+		return __mcpage_fault_zero_page(vmf);
+	return VM_FAULT_FALLBACK;
+}
+
+/**
+ * mcpage_drop_huge_zero_page - make way for a block before a write
+ * @vmf: the fault, on a mapping of the huge zero page; @vmf->orig_pmd is its entry
+ *
+ * Context: as do_huge_pmd_wp_page(): no page table lock held.
+ * Return: true if the access is to be retried, false to go on with a single page.
+ */
+static inline bool mcpage_drop_huge_zero_page(struct vm_fault *vmf)
+{
+	if (static_branch_unlikely(&mcpage_key))
+		return __mcpage_drop_huge_zero_page(vmf);
+	return false;
+}
+
+/**
+ * mcpage_fault_wants_pmd - may a fault be served with a folio that a PMD maps?
+ * @vmf: the fault, where there is no page table yet
+ *
+ * Context: any in which the mapping of @vmf is stable.
+ * Return: false where the adaptive mode asks for less.
+ */
+static inline bool mcpage_fault_wants_pmd(struct vm_fault *vmf)
+{
+	if (static_branch_unlikely(&mcpage_key))
+		return __mcpage_fault_wants_pmd(vmf);
+	return true;
+}
+
+/**
+ * mcpage_max_ptes_none - how many unused pages khugepaged may fill in
+ * @vma: the mapping that it looks at
+ * @max: what its own setting says, in pages
+ *
+ * Context: any in which @vma is stable.
+ * Return: the number of pages for one huge page; none in the adaptive mode.
+ */
+static inline unsigned int mcpage_max_ptes_none(struct vm_area_struct *vma,
+						unsigned int max)
+{
+	if (static_branch_unlikely(&mcpage_key))
+		return __mcpage_max_ptes_none(vma, max);
+	return max;
 }
 
 /**
@@ -159,8 +228,7 @@ static inline gfp_t mcpage_gfp_mask(void)
 	return 0;
 }
 
-static inline struct folio *mcpage_alloc_anon_folio(struct vm_fault *vmf,
-						    unsigned long orders)
+static inline struct folio *mcpage_alloc_anon_folio(struct vm_fault *vmf)
 {
 	return NULL;
 }
@@ -190,6 +258,27 @@ static inline bool mcpage_governs(const struct vm_area_struct *vma,
 static inline vm_fault_t mcpage_fault_pages(struct vm_fault *vmf)
 {
 	return VM_FAULT_FALLBACK;
+}
+
+static inline vm_fault_t mcpage_fault_zero_page(struct vm_fault *vmf)
+{
+	return VM_FAULT_FALLBACK;
+}
+
+static inline bool mcpage_drop_huge_zero_page(struct vm_fault *vmf)
+{
+	return false;
+}
+
+static inline bool mcpage_fault_wants_pmd(struct vm_fault *vmf)
+{
+	return true;
+}
+
+static inline unsigned int mcpage_max_ptes_none(struct vm_area_struct *vma,
+						unsigned int max)
+{
+	return max;
 }
 
 static inline void mcpage_fault_unfit(struct vm_fault *vmf, unsigned int order)

@@ -51,10 +51,21 @@ void __mcpage_fault_result(struct vm_fault *vmf, unsigned int order,
 		mcpage_result(vmf, order, item);
 }
 
-static bool mcpage_range_empty(pte_t *pte, unsigned int nr)
+/**
+ * mcpage_range_free - may the range of a block be given to it?
+ * @pte: its first entry
+ * @nr: its length in pages
+ * @zero: the shared zero page may be mapped there, besides nothing
+ *
+ * Context: the page table is mapped; with its lock held the answer stays true.
+ * Return: true if it may.
+ */
+bool mcpage_range_free(pte_t *pte, unsigned int nr, bool zero)
 {
 	while (nr--) {
-		if (!pte_none(ptep_get_lockless(pte++)))
+		pte_t entry = ptep_get_lockless(pte++);
+
+		if (!pte_none(entry) && !(zero && mcpage_pte_replaceable(entry)))
 			return false;
 	}
 	return true;
@@ -100,12 +111,13 @@ void __mcpage_fault_unfit(struct vm_fault *vmf, unsigned int order)
 }
 
 /*
- * Remove the orders whose block around the fault is not empty. No lock is held:
+ * Remove the orders whose block around the fault is not free. No lock is held:
  * the range is looked at again before it is mapped.
  *
  * Return: false if the page table is gone, and the fault is to be retried.
  */
-static bool mcpage_empty_orders(struct vm_fault *vmf, unsigned long *orders)
+static bool mcpage_free_orders(struct vm_fault *vmf, unsigned long *orders,
+			       bool zero)
 {
 	pte_t *table;
 
@@ -118,13 +130,73 @@ static bool mcpage_empty_orders(struct vm_fault *vmf, unsigned long *orders)
 		unsigned int order = __fls(*orders);
 		unsigned long addr = ALIGN_DOWN(vmf->address, PAGE_SIZE << order);
 
-		if (mcpage_range_empty(table + pte_index(addr), 1 << order))
+		if (mcpage_range_free(table + pte_index(addr), 1 << order, zero))
 			break;
 		mcpage_result(vmf, order, MCPAGE_STAT_PAGE_TABLE_POPULATED);
 		*orders &= ~BIT(order);
 	}
 	pte_unmap(table);
 	return true;
+}
+
+static unsigned long mcpage_pages_orders(struct vm_area_struct *vma)
+{
+	if (userfaultfd_armed(vma) || vma_is_temporary_stack(vma))
+		return 0;
+	/* Users have refused blocks by these, whatever they are made of. */
+	if ((vma->vm_flags & VM_NOHUGEPAGE) ||
+	    test_bit(MMF_DISABLE_THP, &vma->vm_mm->flags))
+		return 0;
+	return mcpage_vma_orders(vma, vma->vm_flags);
+}
+
+/* What a fault may use, where there is a page table. */
+static unsigned long mcpage_allowed_orders(struct vm_area_struct *vma,
+					   enum mcpage_backing backing)
+{
+	if (mcpage_is_pages(backing))
+		return mcpage_pages_orders(vma);
+	return mcpage_thp_orders(vma, vma->vm_flags, TVA_IN_PF | TVA_ENFORCE_SYSFS,
+				 BIT(PMD_ORDER) - 1);
+}
+
+/**
+ * mcpage_choose_orders - the orders that a fault is to try
+ * @vmf: the fault, in a mapping that mcpage governs
+ * @backing: what the block is to be made of
+ * @zero: the block may take the place of the shared zero page
+ * @orders: set to the orders, the highest to be tried first
+ *
+ * Counts why an order cannot be had.
+ *
+ * Context: the mapping of @vmf is stable; the page table is not mapped.
+ * Return: false if the page table is gone, and the fault is to be retried.
+ */
+bool mcpage_choose_orders(struct vm_fault *vmf, enum mcpage_backing backing,
+			  bool zero, unsigned long *orders)
+{
+	struct vm_area_struct *vma = vmf->vma;
+	unsigned long allowed, justified = ~0UL, fitting;
+	bool done = true;
+
+	*orders = 0;
+	if (mcpage_vma_adaptive(vma)) {
+		unsigned int highest = mcpage_adaptive_highest(vmf, MCPAGE_MIN_ORDER);
+
+		justified = highest ? GENMASK(highest, 0) : 0;
+		/* Most faults that are not in sequence end here. */
+		if (!justified && !trace_mcpage_fault_orders_enabled())
+			return true;
+	}
+	allowed = mcpage_allowed_orders(vma, backing);
+	fitting = mcpage_fitting_orders(vmf, allowed & justified);
+	if (fitting) {
+		*orders = fitting;
+		done = mcpage_free_orders(vmf, orders, zero);
+	}
+	trace_mcpage_fault_orders(vma, vmf->address, allowed, allowed & justified,
+				  fitting, *orders);
+	return done;
 }
 
 VISIBLE_IF_KUNIT int mcpage_charge(struct folio *folio, struct mm_struct *mm,
@@ -150,29 +222,18 @@ VISIBLE_IF_KUNIT struct folio *mcpage_folio_alloc(gfp_t gfp, unsigned int order,
 }
 
 /**
- * mcpage_alloc_anon_folio - allocate the folio for an anonymous write fault
- * @vmf: the fault, in a mapping that mcpage governs
- * @allowed: the orders below PMD_ORDER that are allowed, not empty
- *
- * Tries the highest order whose block fits in the VMA and is empty, then the
- * next lower one, and so on.
+ * mcpage_folio_get - allocate, charge and clear the folio of a block
+ * @vmf: the fault
+ * @orders: the orders to try, the highest first
  *
  * Context: as do_anonymous_page(): page table not mapped, no PTE lock held. May
  * sleep.
- * Return: the folio, charged and cleared; NULL to go on with a single page;
- * ERR_PTR(-EAGAIN) if the fault is to be retried.
+ * Return: the folio; NULL if none is to be had.
  */
-struct folio *mcpage_alloc_anon_folio(struct vm_fault *vmf, unsigned long allowed)
+struct folio *mcpage_folio_get(struct vm_fault *vmf, unsigned long orders)
 {
 	struct vm_area_struct *vma = vmf->vma;
-	unsigned long fitting, orders;
 	gfp_t gfp = mcpage_gfp_mask();
-
-	fitting = mcpage_fitting_orders(vmf, allowed);
-	orders = fitting;
-	if (orders && !mcpage_empty_orders(vmf, &orders))
-		return ERR_PTR(-EAGAIN);
-	trace_mcpage_fault_orders(vma, vmf->address, allowed, fitting, orders);
 
 	while (orders) {
 		unsigned int order = __fls(orders);
@@ -192,6 +253,28 @@ struct folio *mcpage_alloc_anon_folio(struct vm_fault *vmf, unsigned long allowe
 		orders &= ~BIT(order);
 	}
 	return NULL;
+}
+
+/**
+ * mcpage_alloc_anon_folio - allocate the folio for an anonymous write fault
+ * @vmf: the fault, in a mapping that mcpage governs
+ *
+ * Tries the highest order whose block fits in the VMA and is empty, and in the
+ * adaptive mode is justified by its neighbourhood; then the next lower one, and
+ * so on.
+ *
+ * Context: as do_anonymous_page(): page table not mapped, no PTE lock held. May
+ * sleep.
+ * Return: the folio, charged and cleared; NULL to go on with a single page;
+ * ERR_PTR(-EAGAIN) if the fault is to be retried.
+ */
+struct folio *mcpage_alloc_anon_folio(struct vm_fault *vmf)
+{
+	unsigned long orders;
+
+	if (!mcpage_choose_orders(vmf, MCPAGE_FOLIO, false, &orders))
+		return ERR_PTR(-EAGAIN);
+	return mcpage_folio_get(vmf, orders);
 }
 #endif
 
@@ -213,7 +296,14 @@ VISIBLE_IF_KUNIT struct page *mcpage_pages_alloc(gfp_t gfp, unsigned int order,
 	return page;
 }
 
-static void mcpage_pages_free(struct page *page, unsigned int nr)
+/**
+ * mcpage_pages_free - give back a block that is not mapped
+ * @page: its first page
+ * @nr: its length in pages
+ *
+ * Context: any that may free pages.
+ */
+void mcpage_pages_free(struct page *page, unsigned int nr)
 {
 	while (nr--)
 		folio_put(page_folio(page++));
@@ -250,20 +340,18 @@ static void mcpage_pages_clear(struct page *page, unsigned int nr,
 		__folio_mark_uptodate(page_folio(page + i));
 }
 
-static unsigned long mcpage_pages_orders(struct vm_area_struct *vma)
-{
-	if (userfaultfd_armed(vma) || vma_is_temporary_stack(vma))
-		return 0;
-	/* Users have refused blocks by these, whatever they are made of. */
-	if ((vma->vm_flags & VM_NOHUGEPAGE) ||
-	    test_bit(MMF_DISABLE_THP, &vma->vm_mm->flags))
-		return 0;
-	return mcpage_vma_orders(vma, vma->vm_flags);
-}
-
-/* Allocate, charge and clear a block of the highest of @orders that can be had. */
-static struct page *mcpage_pages_get(struct vm_fault *vmf, unsigned long orders,
-				     unsigned int *orderp)
+/**
+ * mcpage_pages_get - allocate, charge and clear the pages of a block
+ * @vmf: the fault
+ * @orders: the orders to try, the highest first
+ * @orderp: set to the block's order on success
+ *
+ * Context: as do_anonymous_page(): page table not mapped, no PTE lock held. May
+ * sleep.
+ * Return: the first page; NULL if none is to be had.
+ */
+struct page *mcpage_pages_get(struct vm_fault *vmf, unsigned long orders,
+			      unsigned int *orderp)
 {
 	struct vm_area_struct *vma = vmf->vma;
 	gfp_t gfp = mcpage_gfp_mask();
@@ -290,8 +378,17 @@ static struct page *mcpage_pages_get(struct vm_fault *vmf, unsigned long orders,
 	return NULL;
 }
 
-static void mcpage_pages_map(struct vm_fault *vmf, struct page *page,
-			     unsigned long addr, unsigned int nr)
+/**
+ * mcpage_pages_map - map the pages of a block
+ * @vmf: the fault, with its page table mapped at the block and locked
+ * @page: the first page
+ * @addr: the block's first address
+ * @nr: its length in pages
+ *
+ * Context: atomic; nothing is mapped there.
+ */
+void mcpage_pages_map(struct vm_fault *vmf, struct page *page, unsigned long addr,
+		      unsigned int nr)
 {
 	struct vm_area_struct *vma = vmf->vma;
 	unsigned int i;
@@ -325,7 +422,7 @@ static void mcpage_pages_map(struct vm_fault *vmf, struct page *page,
 vm_fault_t __mcpage_fault_pages(struct vm_fault *vmf)
 {
 	struct vm_area_struct *vma = vmf->vma;
-	unsigned long allowed, fitting, orders, addr;
+	unsigned long orders, addr;
 	unsigned int order, nr;
 	struct page *page;
 	vm_fault_t ret = 0;
@@ -333,13 +430,8 @@ vm_fault_t __mcpage_fault_pages(struct vm_fault *vmf)
 	if (!mcpage_governs(vma, vma->vm_flags))
 		return VM_FAULT_FALLBACK;
 
-	allowed = mcpage_pages_orders(vma);
-	fitting = mcpage_fitting_orders(vmf, allowed);
-	orders = fitting;
-	if (orders && !mcpage_empty_orders(vmf, &orders))
+	if (!mcpage_choose_orders(vmf, MCPAGE_PAGES, false, &orders))
 		return 0;
-	trace_mcpage_fault_orders(vma, vmf->address, allowed, fitting, orders);
-
 	page = mcpage_pages_get(vmf, orders, &order);
 	if (!page)
 		return VM_FAULT_FALLBACK;
@@ -349,7 +441,7 @@ vm_fault_t __mcpage_fault_pages(struct vm_fault *vmf)
 	vmf->pte = pte_offset_map_lock(vma->vm_mm, vmf->pmd, addr, &vmf->ptl);
 	if (!vmf->pte)
 		goto free;
-	if (!mcpage_range_empty(vmf->pte, nr)) {
+	if (!mcpage_range_free(vmf->pte, nr, false)) {
 		/* Another thread was faster; the access is retried. */
 		update_mmu_tlb_range(vma, addr, vmf->pte, nr);
 		mcpage_result(vmf, order, MCPAGE_STAT_PAGE_TABLE_POPULATED);

@@ -58,6 +58,18 @@ enum mcpage_class {
 };
 
 /**
+ * enum mcpage_mode - how the order of a block is chosen
+ * @MCPAGE_FIXED: the highest order that can be had
+ * @MCPAGE_ADAPTIVE: an order that the use of the neighbouring pages justifies
+ * @NR_MCPAGE_MODES: how many there are
+ */
+enum mcpage_mode {
+	MCPAGE_FIXED,
+	MCPAGE_ADAPTIVE,
+	NR_MCPAGE_MODES
+};
+
+/**
  * enum mcpage_backing - what a block is made of
  * @MCPAGE_FOLIO: one large folio
  * @MCPAGE_PAGES: single pages, all mapped in one fault
@@ -88,6 +100,7 @@ enum mcpage_effort {
  * @orders: the system's order set; bit n allows blocks of 2^n pages
  * @class_orders: the same by class
  * @enabled: where @orders applies, an enum mcpage_enabled
+ * @mode: how the order is chosen, an enum mcpage_mode
  * @backing: what blocks are made of, an enum mcpage_backing
  * @effort: how hard a fault tries, an enum mcpage_effort
  * @used: some process or VMA has had a policy since boot. Until then "advise"
@@ -101,6 +114,7 @@ struct mcpage_settings {
 	unsigned long orders;
 	unsigned long class_orders[NR_MCPAGE_CLASSES];
 	unsigned int enabled;
+	unsigned int mode;
 	unsigned int backing;
 	unsigned int effort;
 	bool used;
@@ -130,6 +144,18 @@ enum mcpage_fit {
 	MCPAGE_ENDS_BEHIND,
 };
 
+/**
+ * mcpage_is_pages - is a block made of single pages?
+ * @backing: what it is made of
+ *
+ * Context: any.
+ * Return: true if it is, as it always is without large folios.
+ */
+static inline bool mcpage_is_pages(enum mcpage_backing backing)
+{
+	return !IS_ENABLED(CONFIG_TRANSPARENT_HUGEPAGE) || backing == MCPAGE_PAGES;
+}
+
 /* policy.c: decisions without mm state */
 unsigned long mcpage_valid_orders(void);
 bool mcpage_policy_applies(enum mcpage_enabled enabled, mcpage_policy_t process,
@@ -155,6 +181,18 @@ unsigned long mcpage_vma_orders(const struct vm_area_struct *vma,
 void mcpage_settings_changed(void);
 void mcpage_policy_in_use(void);
 
+/* adaptive.c */
+unsigned long mcpage_adaptive_pages(unsigned int order);
+unsigned int mcpage_adaptive_order(unsigned long index, unsigned long below,
+				   unsigned long above);
+bool mcpage_mode_adaptive(enum mcpage_mode system, mcpage_policy_t process,
+			  mcpage_policy_t vma);
+bool mcpage_vma_adaptive(const struct vm_area_struct *vma);
+unsigned int mcpage_adaptive_highest(struct vm_fault *vmf, unsigned int lowest);
+
+/* zeropage.c */
+bool mcpage_pte_replaceable(pte_t pte);
+
 /* stats.c */
 
 /**
@@ -170,6 +208,15 @@ void mcpage_stat_add(unsigned int order, enum mcpage_stat_item item);
 unsigned long mcpage_stat_read(unsigned int order, enum mcpage_stat_item item);
 
 /* fault.c */
+bool mcpage_range_free(pte_t *pte, unsigned int nr, bool zero);
+bool mcpage_choose_orders(struct vm_fault *vmf, enum mcpage_backing backing,
+			  bool zero, unsigned long *orders);
+struct folio *mcpage_folio_get(struct vm_fault *vmf, unsigned long orders);
+struct page *mcpage_pages_get(struct vm_fault *vmf, unsigned long orders,
+			      unsigned int *order);
+void mcpage_pages_free(struct page *page, unsigned int nr);
+void mcpage_pages_map(struct vm_fault *vmf, struct page *page,
+		      unsigned long addr, unsigned int nr);
 #if IS_ENABLED(CONFIG_KUNIT)
 struct folio *mcpage_folio_alloc(gfp_t gfp, unsigned int order,
 				 struct vm_area_struct *vma, unsigned long addr);

@@ -19,7 +19,7 @@ static_assert(!(PR_MCPAGE_ORDERS & MCPAGE_POLICY_SET));
 static_assert(PR_MCPAGE_UNSET <= U32_MAX);
 #ifdef CONFIG_64BIT
 /* No flag that core mm or an architecture uses. */
-static_assert(!((VM_MCPAGE | VM_MCPAGE_ORDERS) &
+static_assert(!((VM_MCPAGE | VM_MCPAGE_ORDERS | VM_MCPAGE_ADAPTIVE) &
 		(VM_SEALED | VM_DROPPABLE | VM_ALLOW_ANY_UNCACHED |
 		 VM_UFFD_MINOR | VM_SHADOW_STACK)));
 #endif
@@ -141,7 +141,8 @@ unsigned long mcpage_policy_value(mcpage_policy_t policy)
  * @old: the present policy
  * @new: the policy that is asked for
  *
- * A sealed policy stays sealed and can only lose orders.
+ * A sealed policy stays sealed and can only lose orders; one with the adaptive
+ * mode keeps it, as the fixed one uses more blocks.
  *
  * Context: any.
  * Return: 0 or -EPERM.
@@ -153,6 +154,8 @@ int mcpage_policy_may_replace(mcpage_policy_t old, mcpage_policy_t new)
 	if (!(new & PR_MCPAGE_SEAL))
 		return -EPERM;
 	if (new & ~old & PR_MCPAGE_ORDERS)
+		return -EPERM;
+	if (old & ~new & PR_MCPAGE_ADAPTIVE)
 		return -EPERM;
 	return 0;
 }
@@ -181,7 +184,8 @@ mcpage_policy_t mcpage_policy_after_exec(mcpage_policy_t old, bool privileged)
  * @policy: the policy
  *
  * Context: any. Only where VM_MCPAGE is not 0.
- * Return: the bits of vm_flags, within VM_MCPAGE and VM_MCPAGE_ORDERS.
+ * Return: the bits of vm_flags, within VM_MCPAGE, VM_MCPAGE_ORDERS and
+ * VM_MCPAGE_ADAPTIVE.
  */
 unsigned long mcpage_policy_to_vm_flags(mcpage_policy_t policy)
 {
@@ -189,7 +193,8 @@ unsigned long mcpage_policy_to_vm_flags(mcpage_policy_t policy)
 
 	if (!policy)
 		return 0;
-	return VM_MCPAGE | ((orders << VM_MCPAGE_SHIFT) & VM_MCPAGE_ORDERS);
+	return VM_MCPAGE | ((orders << VM_MCPAGE_SHIFT) & VM_MCPAGE_ORDERS) |
+	       (policy & PR_MCPAGE_ADAPTIVE ? VM_MCPAGE_ADAPTIVE : 0);
 }
 
 /**
@@ -204,6 +209,7 @@ mcpage_policy_t mcpage_policy_from_vm_flags(unsigned long vm_flags)
 	if (!(vm_flags & VM_MCPAGE))
 		return 0;
 	return ((vm_flags & VM_MCPAGE_ORDERS) >> VM_MCPAGE_SHIFT) |
+	       (vm_flags & VM_MCPAGE_ADAPTIVE ? PR_MCPAGE_ADAPTIVE : 0) |
 	       MCPAGE_POLICY_SET;
 }
 

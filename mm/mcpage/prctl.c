@@ -12,7 +12,7 @@
 #include "internal.h"
 
 /* All that a VMA keeps of its policy. */
-#define VM_MCPAGE_POLICY	(VM_MCPAGE | VM_MCPAGE_ORDERS)
+#define VM_MCPAGE_POLICY	(VM_MCPAGE | VM_MCPAGE_ORDERS | VM_MCPAGE_ADAPTIVE)
 
 static int mcpage_process_set(unsigned long value)
 {
@@ -20,7 +20,8 @@ static int mcpage_process_set(unsigned long value)
 	mcpage_policy_t old, new;
 	int err;
 
-	err = mcpage_policy_parse(value, PR_MCPAGE_INHERIT | PR_MCPAGE_SEAL, &new);
+	err = mcpage_policy_parse(value, PR_MCPAGE_INHERIT | PR_MCPAGE_SEAL |
+				  PR_MCPAGE_ADAPTIVE, &new);
 	if (err)
 		return err;
 
@@ -149,7 +150,7 @@ static int mcpage_vma_set(unsigned long start, unsigned long len,
 
 	if (!VM_MCPAGE)
 		return -EOPNOTSUPP;
-	err = mcpage_policy_parse(value, 0, &policy);
+	err = mcpage_policy_parse(value, PR_MCPAGE_ADAPTIVE, &policy);
 	if (err)
 		return err;
 

@@ -126,7 +126,10 @@ static ssize_t mcpage_choice_store(const char *buf, size_t count,
 
 /* -------- the files of the top directory -------- */
 
-static const char * const mcpage_mode_names[] = { "fixed" };
+static const char * const mcpage_mode_names[NR_MCPAGE_MODES] = {
+	[MCPAGE_FIXED]		= "fixed",
+	[MCPAGE_ADAPTIVE]	= "adaptive",
+};
 
 static const char * const mcpage_backing_names[NR_MCPAGE_BACKINGS] = {
 	[MCPAGE_FOLIO]	= IS_ENABLED(CONFIG_TRANSPARENT_HUGEPAGE) ? "folio" : "",
@@ -168,17 +171,15 @@ static ssize_t orders_store(struct kobject *kobj, struct kobj_attribute *attr,
 static ssize_t mode_show(struct kobject *kobj, struct kobj_attribute *attr,
 			 char *buf)
 {
-	return mcpage_choice_show(buf, mcpage_mode_names,
-				  ARRAY_SIZE(mcpage_mode_names), 0);
+	return mcpage_choice_show(buf, mcpage_mode_names, NR_MCPAGE_MODES,
+				  READ_ONCE(mcpage_settings.mode));
 }
 
 static ssize_t mode_store(struct kobject *kobj, struct kobj_attribute *attr,
 			  const char *buf, size_t count)
 {
-	int choice = mcpage_choice_parse(buf, count, mcpage_mode_names,
-					 ARRAY_SIZE(mcpage_mode_names));
-
-	return choice < 0 ? choice : count;
+	return mcpage_choice_store(buf, count, mcpage_mode_names, NR_MCPAGE_MODES,
+				   &mcpage_settings.mode);
 }
 
 static ssize_t backing_show(struct kobject *kobj, struct kobj_attribute *attr,
@@ -218,7 +219,7 @@ static ssize_t features_show(struct kobject *kobj, struct kobj_attribute *attr,
 		len += sysfs_emit_at(buf, len, "vma\n");
 	if (IS_ENABLED(CONFIG_TRANSPARENT_HUGEPAGE))
 		len += sysfs_emit_at(buf, len, "folio\n");
-	len += sysfs_emit_at(buf, len, "pages\n");
+	len += sysfs_emit_at(buf, len, "pages\nadaptive\nzeropage\n");
 	if (IS_ENABLED(CONFIG_VM_EVENT_COUNTERS))
 		len += sysfs_emit_at(buf, len, "vmstat\n");
 	return len;

@@ -141,7 +141,7 @@ static void write_fault(struct kunit *test)
 	check_block(test, p->backing, p->order, size - 1);
 }
 
-/* A read maps the zero page, as without mcpage; the write then gets one page. */
+/* A read maps the zero page, as without mcpage; a write then gets a block. */
 static void read_fault(struct kunit *test)
 {
 	enum mcpage_backing backing = *(const enum mcpage_backing *)test->param_value;
@@ -155,7 +155,7 @@ static void read_fault(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0, byte);
 	KUNIT_EXPECT_EQ(test, 0, mcpage_test_present(test, addr, addr + (PAGE_SIZE << 4)));
 	mcpage_test_write(test, addr);
-	KUNIT_EXPECT_EQ(test, 1, mcpage_test_present(test, addr, addr + (PAGE_SIZE << 4)));
+	KUNIT_EXPECT_EQ(test, 16, mcpage_test_present(test, addr, addr + (PAGE_SIZE << 4)));
 }
 
 /* Of several orders the highest that fits is taken. */

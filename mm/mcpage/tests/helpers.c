@@ -45,6 +45,7 @@ void mcpage_test_set(enum mcpage_enabled enabled, enum mcpage_backing backing)
 
 	mutex_lock(&mcpage_settings_lock);
 	mcpage_settings.enabled = enabled;
+	mcpage_settings.mode = MCPAGE_FIXED;
 	mcpage_settings.backing = backing;
 	mcpage_settings.effort = MCPAGE_LIGHT;
 	mcpage_settings.orders = mcpage_valid_orders();
@@ -87,6 +88,21 @@ unsigned long mcpage_test_mmap_aligned(struct kunit *test, unsigned long size,
 void mcpage_test_write(struct kunit *test, unsigned long addr)
 {
 	KUNIT_ASSERT_EQ(test, 0, put_user(0x5a, (u8 __user *)addr));
+}
+
+/* Read a byte of memory that nobody has written to. */
+void mcpage_test_read_zero(struct kunit *test, unsigned long addr)
+{
+	u8 byte = 1;
+
+	KUNIT_ASSERT_EQ(test, 0, get_user(byte, (u8 __user *)addr));
+	KUNIT_ASSERT_EQ(test, 0, byte);
+}
+
+/* Give memory back, as MADV_DONTNEED does. */
+int mcpage_test_zap(struct kunit *test, unsigned long addr, unsigned long size)
+{
+	return do_madvise(current->mm, addr, size, MADV_DONTNEED);
 }
 
 /* The number of pages of a range that are mapped, the zero page not counted. */

@@ -19,8 +19,10 @@ unsigned long mcpage_test_mmap(struct kunit *test, unsigned long size);
 unsigned long mcpage_test_mmap_aligned(struct kunit *test, unsigned long size,
 				       unsigned int order);
 void mcpage_test_write(struct kunit *test, unsigned long addr);
+void mcpage_test_read_zero(struct kunit *test, unsigned long addr);
 unsigned int mcpage_test_present(struct kunit *test, unsigned long start,
 				 unsigned long end);
+int mcpage_test_zap(struct kunit *test, unsigned long addr, unsigned long size);
 int mcpage_test_order(struct kunit *test, unsigned long addr);
 bool mcpage_test_pmd_mapped(struct kunit *test, unsigned long addr);
 bool mcpage_test_zero(struct kunit *test, unsigned long start, unsigned long end);

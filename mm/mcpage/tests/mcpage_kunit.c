@@ -38,6 +38,7 @@ static void end_to_end(struct kunit *test, const char *backing, int folio_order)
 	/* The administrator allows blocks of 4 to 16 pages to who asks for them. */
 	store(test, "enabled", "advise\n");
 	store(test, "backing", backing);
+	store(test, "mode", "fixed\n");
 	store(test, "orders", "2-4\n");
 	KUNIT_EXPECT_STREQ(test, "2-4\n", mcpage_test_show(test, "orders"));
 
@@ -80,6 +81,20 @@ static void end_to_end(struct kunit *test, const char *backing, int folio_order)
 	mcpage_test_write(test, addr + PAGE_SIZE);
 	KUNIT_EXPECT_EQ(test, populated + 1, stat(test, 4, "page_table_populated"));
 
+	/* Adaptive: a block in use justifies the next; what lies by itself does not. */
+	store(test, "mode", "adaptive\n");
+	mcpage_test_write(test, addr + 6 * block);
+	KUNIT_EXPECT_EQ(test, 1, mcpage_test_present(test, addr + 5 * block,
+						     addr + 7 * block));
+	store(test, "mode", "fixed\n");
+	mcpage_test_write(test, addr + 3 * block);
+	KUNIT_EXPECT_EQ(test, 16, mcpage_test_present(test, addr + 3 * block,
+						      addr + 4 * block));
+	store(test, "mode", "adaptive\n");
+	mcpage_test_write(test, addr + 4 * block);
+	KUNIT_EXPECT_EQ(test, 16, mcpage_test_present(test, addr + 4 * block,
+						      addr + 5 * block));
+
 	/* The policy goes where it was told to go. */
 	next = mm_alloc();
 	KUNIT_ASSERT_NOT_NULL(test, next);
@@ -92,9 +107,9 @@ static void end_to_end(struct kunit *test, const char *backing, int folio_order)
 	/* Off is off, at once, whatever anyone has asked for. */
 	store(test, "enabled", "never\n");
 	allocs = stat(test, 4, "alloc");
-	mcpage_test_write(test, addr + 4 * block);
-	KUNIT_EXPECT_EQ(test, 1, mcpage_test_present(test, addr + 4 * block,
-						     addr + 5 * block));
+	mcpage_test_write(test, addr + 7 * block);
+	KUNIT_EXPECT_EQ(test, 1, mcpage_test_present(test, addr + 7 * block,
+						     addr + 8 * block));
 	KUNIT_EXPECT_EQ(test, allocs, stat(test, 4, "alloc"));
 
 	/* And all is given back. */

@@ -62,6 +62,8 @@ static void policy_applies(struct kunit *test)
 			mcpage_policy_applies(p->enabled, p->process, p->vma));
 }
 
+#define ANY_FLAG	(PR_MCPAGE_INHERIT | PR_MCPAGE_SEAL | PR_MCPAGE_ADAPTIVE)
+
 struct effective_param {
 	unsigned long system;
 	unsigned long class;
@@ -129,13 +131,11 @@ static void effective_orders(struct kunit *test)
 /* Flags beside the orders never leak into the set. */
 static void effective_orders_flags(struct kunit *test)
 {
-	mcpage_policy_t policy = SET(LOW) | PR_MCPAGE_INHERIT | PR_MCPAGE_SEAL;
+	mcpage_policy_t policy = SET(LOW) | ANY_FLAG;
 
 	KUNIT_EXPECT_EQ(test, (unsigned long)LOW,
 			mcpage_effective_orders(~0UL, ~0UL, policy, policy));
 }
-
-#define ANY_FLAG	(PR_MCPAGE_INHERIT | PR_MCPAGE_SEAL)
 
 struct parse_param {
 	unsigned long value;
@@ -160,7 +160,9 @@ static const struct parse_param parse_params[] = {
 	{ BIT(PMD_ORDER + 1), 0, -EINVAL, "beyond the highest order" },
 	{ PR_MCPAGE_INHERIT, 0, -EINVAL, "inherit, not known" },
 	{ PR_MCPAGE_SEAL, 0, -EINVAL, "seal, not known" },
-	{ PR_MCPAGE_ADAPTIVE, ANY_FLAG, -EINVAL, "adaptive, not known" },
+	{ PR_MCPAGE_ADAPTIVE, 0, -EINVAL, "adaptive, not known" },
+	{ BIT(2) | PR_MCPAGE_ADAPTIVE, ANY_FLAG, 0, "adaptive" },
+	{ PR_MCPAGE_UNSET | PR_MCPAGE_ADAPTIVE, ANY_FLAG, -EINVAL, "unset, adaptive" },
 	{ PR_MCPAGE_UNSET | BIT(2), ANY_FLAG, -EINVAL, "unset, order" },
 	{ PR_MCPAGE_UNSET | PR_MCPAGE_SEAL, ANY_FLAG, -EINVAL, "unset, flag" },
 	{ BIT(20), ANY_FLAG, -EINVAL, "bit 20" },
@@ -218,6 +220,11 @@ static const struct replace_param replace_params[] = {
 	{ SEALED(0), SEALED(BIT(2)), -EPERM, "sealed empty, wider" },
 	{ SEALED(LOW), SET(BIT(2)), -EPERM, "sealed, seal dropped" },
 	{ SEALED(LOW), NONE, -EPERM, "sealed, unset" },
+	{ SEALED(LOW), SEALED(LOW) | PR_MCPAGE_ADAPTIVE, 0, "sealed, to adaptive" },
+	{ SEALED(LOW) | PR_MCPAGE_ADAPTIVE, SEALED(BIT(2)) | PR_MCPAGE_ADAPTIVE, 0,
+	  "sealed adaptive, narrower" },
+	{ SEALED(LOW) | PR_MCPAGE_ADAPTIVE, SEALED(BIT(2)), -EPERM,
+	  "sealed adaptive, to fixed" },
 };
 
 KUNIT_ARRAY_PARAM_DESC(replace, replace_params, name);
@@ -244,6 +251,8 @@ static const struct exec_param exec_params[] = {
 	{ SET(0) | PR_MCPAGE_INHERIT, false, SET(0) | PR_MCPAGE_INHERIT,
 	  "inherit, empty" },
 	{ SEALED(LOW), false, SEALED(LOW), "sealed" },
+	{ SET(LOW) | PR_MCPAGE_INHERIT | PR_MCPAGE_ADAPTIVE, false,
+	  SET(LOW) | PR_MCPAGE_INHERIT | PR_MCPAGE_ADAPTIVE, "inherit, adaptive" },
 	{ NONE, true, NONE, "none, privileged" },
 	{ SET(LOW) | PR_MCPAGE_INHERIT, true, NONE, "inherit, privileged" },
 	{ SEALED(LOW) | PR_MCPAGE_INHERIT, true, NONE, "sealed, privileged" },
@@ -270,6 +279,9 @@ static void policy_vm_flags(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0, mcpage_policy_from_vm_flags(0));
 	KUNIT_EXPECT_EQ(test, 0,
 			mcpage_policy_from_vm_flags(~(VM_MCPAGE | VM_MCPAGE_ORDERS)));
+	KUNIT_EXPECT_EQ(test, SET(LOW) | PR_MCPAGE_ADAPTIVE,
+			mcpage_policy_from_vm_flags(mcpage_policy_to_vm_flags(SET(LOW) |
+							PR_MCPAGE_ADAPTIVE)));
 	KUNIT_EXPECT_EQ(test, 0, mcpage_policy_to_vm_flags(0));
 	for (orders = 0; orders <= valid; orders += BIT(MCPAGE_MIN_ORDER)) {
 		unsigned long flags = mcpage_policy_to_vm_flags(SET(orders));

@@ -92,7 +92,8 @@ static void bad_calls(struct kunit *test)
 		unsigned long value = BIT(bit);
 
 		if (value & (mcpage_valid_orders() | PR_MCPAGE_INHERIT |
-			     PR_MCPAGE_SEAL | PR_MCPAGE_UNSET))
+			     PR_MCPAGE_SEAL | PR_MCPAGE_ADAPTIVE |
+			     PR_MCPAGE_UNSET))
 			continue;
 		KUNIT_EXPECT_EQ_MSG(test, -EINVAL, set_process(value), "bit %u", bit);
 		KUNIT_EXPECT_EQ_MSG(test, -EINVAL, set_process(value | BIT(2)),

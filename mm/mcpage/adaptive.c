@@ -1,0 +1,260 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * mcpage: the adaptive mode, a block where its neighbourhood is in use.
+ *
+ * As readahead does for files, but without a state: what the page table holds
+ * next to the fault says how the memory is used. A fault on the first page of a
+ * block looks at the pages below it, one on the last page at those above. Use in
+ * sequence, in either direction, so climbs to the largest blocks in a few faults;
+ * use here and there stays with single pages, for the price of one look.
+ */
+#include <linux/bitops.h>
+#include <linux/mm.h>
+#include <linux/pgtable.h>
+#include <linux/swap.h>
+#include <linux/swapops.h>
+
+#include "../internal.h"
+#include "internal.h"
+
+/* Up to this order a block may have as many pages as are in use beside it. */
+#define MCPAGE_DOUBLING_ORDER	4
+/* More than 2 to the power of this many pages in use are not asked for. */
+#define MCPAGE_ENOUGH_ORDER	13
+
+/**
+ * mcpage_adaptive_pages - how many pages in use justify a block
+ * @order: the block's order
+ *
+ * What is behind the fault may never be used: that many pages are what a block may
+ * waste. Small blocks are where most faults are saved, and waste little, so they
+ * double what is in use. Each size above is to waste a smaller share, 2^-2 of the
+ * row for order 5, 2^-3 for order 6 and so on, as one tail of a large heap would
+ * else be seen in RSS. The limit lets memory of some size have the largest block,
+ * which a single entry maps; without it 64 MiB that are filled in sequence would
+ * cost 3% more instructions than with huge pages, with it 1.7% (make
+ * bench-adaptive).
+ *
+ * Context: any.
+ * Return: the number of pages, which are to be next to the block.
+ */
+unsigned long mcpage_adaptive_pages(unsigned int order)
+{
+	unsigned int row;
+
+	if (order <= MCPAGE_DOUBLING_ORDER)
+		return 1UL << order;
+	row = min(2 * order - 3, MCPAGE_ENOUGH_ORDER);
+	return 1UL << max(row, order);
+}
+
+/**
+ * mcpage_adaptive_order - the largest block that a neighbourhood justifies
+ * @index: number of the page that faults: its address in pages
+ * @below: how many pages right below it are in use
+ * @above: how many pages right above it are in use
+ *
+ * The page has to be the block's first, with use below it, or its last, with
+ * use above.
+ *
+ * Context: any.
+ * Return: the block's order; 0 for a single page.
+ */
+unsigned int mcpage_adaptive_order(unsigned long index, unsigned long below,
+				   unsigned long above)
+{
+	unsigned int order;
+
+	if (max(below, above) < mcpage_adaptive_pages(MCPAGE_MIN_ORDER))
+		return 0;
+	for (order = MCPAGE_NR_ORDERS - 1; order >= MCPAGE_MIN_ORDER; order--) {
+		unsigned long pages = mcpage_adaptive_pages(order);
+
+		if (IS_ALIGNED(index, 1UL << order) && below >= pages)
+			return order;
+		if (IS_ALIGNED(index + 1, 1UL << order) && above >= pages)
+			return order;
+	}
+	return 0;
+}
+
+/*
+ * Is a page in use? One in swap or on its way to another place is; the shared
+ * zero page is not, as nothing has been written there.
+ */
+static bool mcpage_pte_used(pte_t pte)
+{
+	if (pte_present(pte))
+		return !is_zero_pfn(pte_pfn(pte));
+	return !pte_none_mostly(pte);
+}
+
+/* How far a page may be from the fault for each page up to it to be looked at. */
+#define MCPAGE_NEAR	16
+
+/* The distance of the next page to look at: far from the fault, one in some. */
+static unsigned long mcpage_next_distance(unsigned long distance)
+{
+	return distance + max(1, distance / MCPAGE_NEAR);
+}
+
+/*
+ * From the page at @addr, which is @distance pages from the fault, go on upward
+ * or downward to @last, all within the page table of @pmd.
+ *
+ * Return: the distance of the first page that is not in use; more than @last if
+ * there is none.
+ */
+static unsigned long mcpage_used_in_table(pmd_t *pmd, unsigned long addr,
+					  unsigned long distance,
+					  unsigned long last, bool upward)
+{
+	pmd_t pmdval = pmdp_get_lockless(pmd);
+	long step = upward ? 1 : -1;
+	pte_t *pte;
+
+	if (is_swap_pmd(pmdval))
+		return last + 1;
+	if (pmd_trans_huge(pmdval))
+		return is_huge_zero_pmd(pmdval) ? distance : last + 1;
+	pte = pte_offset_map(pmd, addr);
+	if (!pte)
+		return distance;
+	/* pte_offset_map() did, out of sparse's sight. */
+	__acquire(RCU);
+	/* From here on the entry of a page is at @pte + its distance. */
+	pte -= step * (long)distance;
+	while (distance <= last) {
+		if (!mcpage_pte_used(ptep_get_lockless(pte + step * (long)distance)))
+			break;
+		distance = mcpage_next_distance(distance);
+	}
+	pte_unmap(pte);
+	return distance;
+}
+
+/*
+ * How long is the row of pages in use right above or below the fault, as far as
+ * @nr pages, all of them in the mapping? Page tables that map it are not freed
+ * while it is stable; what is in them may change meanwhile, and the answer be of
+ * the past.
+ */
+static unsigned long mcpage_used_beside(struct vm_fault *vmf, unsigned long nr,
+					bool upward)
+{
+	unsigned long distance = 1;
+
+	while (distance <= nr) {
+		unsigned long offset = distance * PAGE_SIZE;
+		unsigned long addr = upward ? vmf->address + offset :
+					      vmf->address - offset;
+		unsigned long last = distance + (upward ?
+						 PTRS_PER_PTE - 1 - pte_index(addr) :
+						 pte_index(addr));
+		pmd_t *pmd = vmf->pmd;
+
+		last = min(last, nr);
+		if ((addr ^ vmf->address) & PMD_MASK)
+			pmd = mm_find_pmd(vmf->vma->vm_mm, addr);
+		if (!pmd)
+			return distance - 1;
+		distance = mcpage_used_in_table(pmd, addr, distance, last, upward);
+		if (distance <= last)
+			return distance - 1;
+	}
+	return nr;
+}
+
+/**
+ * mcpage_adaptive_highest - the largest block that a fault's neighbours justify
+ * @vmf: the fault
+ * @lowest: the lowest order of interest, at least MCPAGE_MIN_ORDER
+ *
+ * Context: the mapping of @vmf is stable; no page table lock is held.
+ * Return: the block's order, @lowest or higher; 0 if there is none.
+ */
+unsigned int mcpage_adaptive_highest(struct vm_fault *vmf, unsigned int lowest)
+{
+	struct vm_area_struct *vma = vmf->vma;
+	unsigned long index = vmf->address >> PAGE_SHIFT;
+	unsigned long below = 0, above = 0, room, nr;
+	unsigned int order;
+
+	if (IS_ALIGNED(index, 1UL << lowest)) {
+		order = __ffs(index | BIT(MCPAGE_NR_ORDERS - 1));
+		room = (vmf->address - vma->vm_start) >> PAGE_SHIFT;
+		nr = min(room, mcpage_adaptive_pages(order));
+		below = mcpage_used_beside(vmf, nr, false);
+	} else if (IS_ALIGNED(index + 1, 1UL << lowest)) {
+		order = __ffs((index + 1) | BIT(MCPAGE_NR_ORDERS - 1));
+		room = ((vma->vm_end - vmf->address) >> PAGE_SHIFT) - 1;
+		nr = min(room, mcpage_adaptive_pages(order));
+		above = mcpage_used_beside(vmf, nr, true);
+	} else {
+		return 0;
+	}
+	order = mcpage_adaptive_order(index, below, above);
+	return order >= lowest ? order : 0;
+}
+
+/**
+ * mcpage_mode_adaptive - is the mode of a mapping the adaptive one?
+ * @system: the system's mode
+ * @process: the policy of the process
+ * @vma: the policy of the VMA
+ *
+ * Each scope narrows the one above, and the adaptive mode uses fewer blocks.
+ *
+ * Context: any.
+ * Return: true if any of them asks for it.
+ */
+bool mcpage_mode_adaptive(enum mcpage_mode system, mcpage_policy_t process,
+			  mcpage_policy_t vma)
+{
+	return system == MCPAGE_ADAPTIVE || ((process | vma) & PR_MCPAGE_ADAPTIVE);
+}
+
+/**
+ * mcpage_vma_adaptive - is the mode of a mapping the adaptive one?
+ * @vma: the mapping, governed by mcpage
+ *
+ * Context: @vma is stable.
+ * Return: true if it is.
+ */
+bool mcpage_vma_adaptive(const struct vm_area_struct *vma)
+{
+	return mcpage_mode_adaptive(READ_ONCE(mcpage_settings.mode),
+				    READ_ONCE(vma->vm_mm->mcpage_policy),
+				    mcpage_policy_from_vm_flags(vma->vm_flags));
+}
+
+/**
+ * __mcpage_fault_wants_pmd - the working half of mcpage_fault_wants_pmd()
+ * @vmf: the fault
+ *
+ * Context: the mapping of @vmf is stable; no page table lock is held.
+ * Return: false if the neighbourhood asks for less.
+ */
+bool __mcpage_fault_wants_pmd(struct vm_fault *vmf)
+{
+	struct vm_area_struct *vma = vmf->vma;
+
+	if (!mcpage_governs(vma, vma->vm_flags) || !mcpage_vma_adaptive(vma))
+		return true;
+	return mcpage_adaptive_highest(vmf, PMD_ORDER);
+}
+
+/**
+ * __mcpage_max_ptes_none - the working half of mcpage_max_ptes_none()
+ * @vma: the mapping that khugepaged looks at
+ * @max: what its own setting says, in pages
+ *
+ * Context: @vma is stable.
+ * Return: the number of pages.
+ */
+unsigned int __mcpage_max_ptes_none(struct vm_area_struct *vma, unsigned int max)
+{
+	if (mcpage_governs(vma, vma->vm_flags) && mcpage_vma_adaptive(vma))
+		return 0;
+	return max;
+}
