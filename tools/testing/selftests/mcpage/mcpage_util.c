@@ -645,6 +645,21 @@ int khugepaged_hurry(void)
 	       write_text(THP_DIR "khugepaged/scan_sleep_millisecs", "0");
 }
 
+bool khugepaged_has_seen_it(char *control)
+{
+	if (khugepaged_hurry() || madvise(control, MB(2), MADV_NOHUGEPAGE))
+		return false;
+	poke(control, 1);
+	if (madvise(control, MB(2), MADV_HUGEPAGE))
+		return false;
+	for (int i = 0; i < 20; i++) {
+		khugepaged_passes(10);
+		if (smaps_kb(control, "AnonHugePages") == 2048)
+			return true;
+	}
+	return false;
+}
+
 void khugepaged_passes(unsigned int passes)
 {
 	static const char path[] = THP_DIR "khugepaged/full_scans";

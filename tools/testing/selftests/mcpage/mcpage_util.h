@@ -148,5 +148,10 @@ const char *show_path(void);
 void khugepaged_passes(unsigned int passes);
 /* khugepaged without pauses; THP as in "always". */
 int khugepaged_hurry(void);
+/*
+ * Let khugepaged pass ten times at least, and until it has collapsed what no
+ * policy protects: one page of @control, PMD-sized memory that may all become huge.
+ */
+bool khugepaged_has_seen_it(char *control);
 
 #endif /* MCPAGE_UTIL_H */

@@ -190,25 +190,6 @@ TEST_F(thp, madvise_collapse_when_off)
 }
 
 /*
- * Let khugepaged pass ten times at least, and until it has collapsed what no
- * policy protects: one page of PMD-sized memory that may all become huge.
- */
-static bool khugepaged_has_seen_it(char *control)
-{
-	if (khugepaged_hurry() || madvise(control, MB(2), MADV_NOHUGEPAGE))
-		return false;
-	poke(control, 1);
-	if (madvise(control, MB(2), MADV_HUGEPAGE))
-		return false;
-	for (int i = 0; i < 20; i++) {
-		khugepaged_passes(10);
-		if (smaps_kb(control, "AnonHugePages") == 2048)
-			return true;
-	}
-	return false;
-}
-
-/*
  * An allocator gives back every other block; khugepaged must not fill the holes
  * again.
  */
