@@ -175,6 +175,18 @@ long long bench_vmstat(const char *name)
 	return found;
 }
 
+unsigned long bench_resident_kib(void)
+{
+	char text[4096], *line;
+	unsigned long kib;
+
+	bench_get("/proc/self/smaps_rollup", text, sizeof(text));
+	line = strstr(text, "\nAnonymous:");
+	if (!line || sscanf(line, "\nAnonymous: %lu kB", &kib) != 1)
+		bench_fail("no Anonymous in smaps_rollup");
+	return kib;
+}
+
 long long bench_blocks(unsigned int order)
 {
 	char path[128], text[32];

@@ -140,6 +140,8 @@ void bench_put(const char *path, const char *text);
 void bench_get(const char *path, char *buf, size_t size);
 /* A counter of /proc/vmstat, -1 where there is none of this name. */
 long long bench_vmstat(const char *name);
+/* The anonymous memory of this process in KiB, page by page and not as counted. */
+unsigned long bench_resident_kib(void);
 /* How many blocks of this order faults were given since boot. */
 long long bench_blocks(unsigned int order);
 /* Let THP use folios of the orders in this mask, everywhere. */

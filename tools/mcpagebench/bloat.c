@@ -173,19 +173,6 @@ static void use_arenas(char *arenas, use_page_t use, struct outcome *outcome)
 	}
 }
 
-/* The anonymous memory of this process, page by page and not as counted. */
-static unsigned long resident_kib(void)
-{
-	char text[4096], *line;
-	unsigned long kib;
-
-	bench_get("/proc/self/smaps_rollup", text, sizeof(text));
-	line = strstr(text, "\nAnonymous:");
-	if (!line || sscanf(line, "\nAnonymous: %lu kB", &kib) != 1)
-		bench_fail("no Anonymous in smaps_rollup");
-	return kib;
-}
-
 static void reclaim(const char *amount)
 {
 	FILE *file = fopen(CGROUP "memory.reclaim", "we");
@@ -208,12 +195,12 @@ static void use_memory(const struct bloat *bloat, struct outcome *outcome)
 	use_arenas(arenas, fill_page, outcome);
 	use_arenas(arenas, check_page, outcome);
 	outcome->cpu = bench_clock(CLOCK_PROCESS_CPUTIME_ID) - cpu;
-	outcome->rss = resident_kib();
+	outcome->rss = bench_resident_kib();
 	if (bloat->reclaim) {
 		cpu = bench_clock(CLOCK_PROCESS_CPUTIME_ID);
 		reclaim(bloat->reclaim);
 		outcome->reclaim_cpu = bench_clock(CLOCK_PROCESS_CPUTIME_ID) - cpu;
-		outcome->reclaimed_rss = resident_kib();
+		outcome->reclaimed_rss = bench_resident_kib();
 		use_arenas(arenas, check_page, outcome);
 	}
 	exit(0);

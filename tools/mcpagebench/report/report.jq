@@ -130,7 +130,9 @@ def timed_tables:
 # --- Programs ---
 
 def limit_of($config; $order):
-	if $config | endswith("_upto") then "up to \($order | size)" else $order | size end;
+	if $config == "adaptive" then "adaptive"
+	elif $config | endswith("_upto") then "up to \($order | size)"
+	else $order | size end;
 
 def macro_rows($doc; $key; f):
 	.results as $results |
@@ -224,6 +226,43 @@ def bloat_tables:
 		rows: [$results[] | select(.case == $case) | bloat_row]
 	}];
 
+# --- The adaptive mode ---
+
+# The same configuration in a program's document, by the name that it has here.
+def by_pattern_name:
+	if .config | IN("single", "never") then "single"
+	elif .config == "adaptive" then "adaptive"
+	elif .config | IN("mthp", "folio") then
+		(if .config == "mthp" and .order == 9 then "thp" else .config end) +
+		"_\(.order | size)"
+	else null end;
+
+def program_rows:
+	[.[] | select(any(.results[]; .config == "adaptive" and .rss_kib and .blocks)) |
+	 .results[] | .config = by_pattern_name];
+
+# A row for each pattern, a column for each way to choose the order.
+def adaptive_table($title; $key; f):
+	. as $results |
+	# Programs come last, and add none.
+	(map(select(.case == $results[0].case) | [.kernel, .config])) as $columns |
+	{
+		title: $title,
+		header: (["pattern"] + [$columns[] | join(" ") | gsub("_"; " ")]),
+		rows: [($results | map(.case) | distinct)[] as $case |
+			$results | map(select(.case == $case)) |
+			[$case | gsub("_"; " ")] +
+			[$columns[] as $column |
+			 (map(select([.kernel, .config] == $column)) | first)[$key] | f]]
+	};
+
+def adaptive_tables($docs):
+	.results + ($docs | program_rows) |
+	map(select(.config)) |
+	[adaptive_table("Page faults"; "faults"; whole),
+	 adaptive_table("Resident, MiB"; "rss_kib"; mebibytes),
+	 adaptive_table("Instructions, million"; "value"; million)];
+
 # --- What each is, and its tables ---
 
 def texts: {
@@ -235,9 +274,11 @@ def texts: {
 	"latency-fresh": ["Latency of a fault, fresh memory", "Nanoseconds of a guest that executes one instruction in each."],
 	"latency-fragmented": ["Latency of a fault, fragmented memory", "Memory is free in single pages only; the same clock."],
 	bloat: ["Sparse use", "Most of the memory of each 2 MiB is not used, or used and zeroed again."],
+	adaptive: ["The adaptive mode", "64 MiB, written for the first time in different orders, as a whole or in part."],
 	redis: ["redis", "redis-benchmark: SET and GET, one after the other; without the server's start."],
 	redis_bgsave: ["redis, saving in the background", "From the fork on, all data is set anew while the child keeps the old."],
 	compile: ["gcc -O2", "Files of a real program, with the compiler as Debian builds it."],
+	cppcheck: ["cppcheck", "A C++ program: tokens, strings and maps, most of them small."],
 	python: ["python3", "Large dictionaries and lists of strings."],
 	sqlite: ["sqlite3", "Bulk insert into a database in memory."],
 	stress_vm: ["stress-ng, vm", "A fixed number of operations on memory that is written, read and unmapped."],
@@ -245,14 +286,16 @@ def texts: {
 	node: ["node", "A JavaScript engine, as in a browser: many small objects, several threads."]
 };
 
-def tables:
+def tables($docs):
 	if .icount | not then timed_tables
 	elif .bench == "bloat" then bloat_tables
 	elif .bench | startswith("latency") then latency_tables
+	elif .bench == "adaptive" then adaptive_tables($docs)
 	elif any(.results[]; .rss_kib) then macro_tables
 	else cost_tables end;
 
 def sections:
+	. as $docs |
 	map(. as $doc | {
 		bench,
 		title: texts[.bench][0],
@@ -260,7 +303,7 @@ def sections:
 		commands: ["make bench-\(.bench)", .command],
 		kernels: ([.kernels[]] | join(", ")),
 		unit: (if .icount then "instructions" else "ns" end),
-		tables: tables
+		tables: tables($docs)
 	});
 
 # --- Formats ---
