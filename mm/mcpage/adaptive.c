@@ -98,6 +98,14 @@ static unsigned long mcpage_next_distance(unsigned long distance)
 	return distance + max(1, distance / MCPAGE_NEAR);
 }
 
+/* The same for all that an entry maps which is no page table. */
+static bool mcpage_pmd_used(pmd_t pmd)
+{
+	if (is_swap_pmd(pmd))
+		return true;
+	return pmd_trans_huge(pmd) && !is_huge_zero_pmd(pmd);
+}
+
 /*
  * From the page at @addr, which is @distance pages from the fault, go on upward
  * or downward to @last, all within the page table of @pmd.
@@ -109,17 +117,12 @@ static unsigned long mcpage_used_in_table(pmd_t *pmd, unsigned long addr,
 					  unsigned long distance,
 					  unsigned long last, bool upward)
 {
-	pmd_t pmdval = pmdp_get_lockless(pmd);
 	long step = upward ? 1 : -1;
 	pte_t *pte;
 
-	if (is_swap_pmd(pmdval))
-		return last + 1;
-	if (pmd_trans_huge(pmdval))
-		return is_huge_zero_pmd(pmdval) ? distance : last + 1;
 	pte = pte_offset_map(pmd, addr);
 	if (!pte)
-		return distance;
+		return mcpage_pmd_used(pmdp_get_lockless(pmd)) ? last + 1 : distance;
 	/* pte_offset_map() did, out of sparse's sight. */
 	__acquire(RCU);
 	/* From here on the entry of a page is at @pte + its distance. */
@@ -180,52 +183,22 @@ unsigned int mcpage_adaptive_highest(struct vm_fault *vmf, unsigned int lowest)
 	unsigned long below = 0, above = 0, room, nr;
 	unsigned int order;
 
-	if (IS_ALIGNED(index, 1UL << lowest)) {
-		order = __ffs(index | BIT(MCPAGE_NR_ORDERS - 1));
-		room = (vmf->address - vma->vm_start) >> PAGE_SHIFT;
-		nr = min(room, mcpage_adaptive_pages(order));
-		below = mcpage_used_beside(vmf, nr, false);
-	} else if (IS_ALIGNED(index + 1, 1UL << lowest)) {
+	if (!mcpage_at_edge(index, lowest))
+		return 0;
+	/* No order is beyond the last bit that is looked at. */
+	if (index & 1) {
 		order = __ffs((index + 1) | BIT(MCPAGE_NR_ORDERS - 1));
 		room = ((vma->vm_end - vmf->address) >> PAGE_SHIFT) - 1;
 		nr = min(room, mcpage_adaptive_pages(order));
 		above = mcpage_used_beside(vmf, nr, true);
 	} else {
-		return 0;
+		order = __ffs(index | BIT(MCPAGE_NR_ORDERS - 1));
+		room = (vmf->address - vma->vm_start) >> PAGE_SHIFT;
+		nr = min(room, mcpage_adaptive_pages(order));
+		below = mcpage_used_beside(vmf, nr, false);
 	}
 	order = mcpage_adaptive_order(index, below, above);
 	return order >= lowest ? order : 0;
-}
-
-/**
- * mcpage_mode_adaptive - is the mode of a mapping the adaptive one?
- * @system: the system's mode
- * @process: the policy of the process
- * @vma: the policy of the VMA
- *
- * Each scope narrows the one above, and the adaptive mode uses fewer blocks.
- *
- * Context: any.
- * Return: true if any of them asks for it.
- */
-bool mcpage_mode_adaptive(enum mcpage_mode system, mcpage_policy_t process,
-			  mcpage_policy_t vma)
-{
-	return system == MCPAGE_ADAPTIVE || ((process | vma) & PR_MCPAGE_ADAPTIVE);
-}
-
-/**
- * mcpage_vma_adaptive - is the mode of a mapping the adaptive one?
- * @vma: the mapping, governed by mcpage
- *
- * Context: @vma is stable.
- * Return: true if it is.
- */
-bool mcpage_vma_adaptive(const struct vm_area_struct *vma)
-{
-	return mcpage_mode_adaptive(READ_ONCE(mcpage_settings.mode),
-				    READ_ONCE(vma->vm_mm->mcpage_policy),
-				    mcpage_policy_from_vm_flags(vma->vm_flags));
 }
 
 /**

@@ -139,25 +139,48 @@ static bool mcpage_free_orders(struct vm_fault *vmf, unsigned long *orders,
 	return true;
 }
 
-static unsigned long mcpage_pages_orders(struct vm_area_struct *vma)
+/**
+ * mcpage_wanted_orders - the orders that policy and mode ask for
+ * @vmf: the fault, in a mapping that mcpage governs
+ *
+ * Nearly all faults that get a single page get it by this, so what is cheap to
+ * know comes first.
+ *
+ * Context: the mapping of @vmf is stable; the page table is not mapped.
+ * Return: the order set.
+ */
+unsigned long mcpage_wanted_orders(struct vm_fault *vmf)
 {
+	struct vm_area_struct *vma = vmf->vma;
+	bool adaptive = mcpage_vma_adaptive(vma);
+	unsigned long orders;
+	unsigned int highest;
+
+	if (adaptive && !mcpage_at_edge(vmf->address >> PAGE_SHIFT, MCPAGE_MIN_ORDER))
+		return 0;
+	orders = mcpage_vma_orders(vma, vma->vm_flags);
+	if (!orders || !adaptive)
+		return orders;
+	highest = mcpage_adaptive_highest(vmf, MCPAGE_MIN_ORDER);
+	return highest ? orders & GENMASK(highest, 0) : 0;
+}
+
+/* Of @orders, those that users, or the system, do not refuse by other means. */
+static unsigned long mcpage_allowed_orders(struct vm_area_struct *vma,
+					   enum mcpage_backing backing,
+					   unsigned long orders)
+{
+	if (!mcpage_is_pages(backing))
+		return mcpage_thp_orders(vma, vma->vm_flags,
+					 TVA_IN_PF | TVA_ENFORCE_SYSFS,
+					 orders & (BIT(PMD_ORDER) - 1));
 	if (userfaultfd_armed(vma) || vma_is_temporary_stack(vma))
 		return 0;
-	/* Users have refused blocks by these, whatever they are made of. */
+	/* They mean the memory, whatever it is made of. */
 	if ((vma->vm_flags & VM_NOHUGEPAGE) ||
 	    test_bit(MMF_DISABLE_THP, &vma->vm_mm->flags))
 		return 0;
-	return mcpage_vma_orders(vma, vma->vm_flags);
-}
-
-/* What a fault may use, where there is a page table. */
-static unsigned long mcpage_allowed_orders(struct vm_area_struct *vma,
-					   enum mcpage_backing backing)
-{
-	if (mcpage_is_pages(backing))
-		return mcpage_pages_orders(vma);
-	return mcpage_thp_orders(vma, vma->vm_flags, TVA_IN_PF | TVA_ENFORCE_SYSFS,
-				 BIT(PMD_ORDER) - 1);
+	return orders;
 }
 
 /**
@@ -165,7 +188,8 @@ static unsigned long mcpage_allowed_orders(struct vm_area_struct *vma,
  * @vmf: the fault, in a mapping that mcpage governs
  * @backing: what the block is to be made of
  * @zero: the block may take the place of the shared zero page
- * @orders: set to the orders, the highest to be tried first
+ * @orders: what mcpage_wanted_orders() answered, not empty; set to those of them
+ *	that can be had, the highest to be tried first
  *
  * Counts why an order cannot be had.
  *
@@ -176,26 +200,15 @@ bool mcpage_choose_orders(struct vm_fault *vmf, enum mcpage_backing backing,
 			  bool zero, unsigned long *orders)
 {
 	struct vm_area_struct *vma = vmf->vma;
-	unsigned long allowed, justified = ~0UL, fitting;
+	unsigned long allowed, fitting;
 	bool done = true;
 
-	*orders = 0;
-	if (mcpage_vma_adaptive(vma)) {
-		unsigned int highest = mcpage_adaptive_highest(vmf, MCPAGE_MIN_ORDER);
-
-		justified = highest ? GENMASK(highest, 0) : 0;
-		/* Most faults that are not in sequence end here. */
-		if (!justified && !trace_mcpage_fault_orders_enabled())
-			return true;
-	}
-	allowed = mcpage_allowed_orders(vma, backing);
-	fitting = mcpage_fitting_orders(vmf, allowed & justified);
-	if (fitting) {
-		*orders = fitting;
+	allowed = mcpage_allowed_orders(vma, backing, *orders);
+	fitting = mcpage_fitting_orders(vmf, allowed);
+	*orders = fitting;
+	if (fitting)
 		done = mcpage_free_orders(vmf, orders, zero);
-	}
-	trace_mcpage_fault_orders(vma, vmf->address, allowed, allowed & justified,
-				  fitting, *orders);
+	trace_mcpage_fault_orders(vma, vmf->address, allowed, fitting, *orders);
 	return done;
 }
 
@@ -270,8 +283,10 @@ struct folio *mcpage_folio_get(struct vm_fault *vmf, unsigned long orders)
  */
 struct folio *mcpage_alloc_anon_folio(struct vm_fault *vmf)
 {
-	unsigned long orders;
+	unsigned long orders = mcpage_wanted_orders(vmf);
 
+	if (!orders)
+		return NULL;
 	if (!mcpage_choose_orders(vmf, MCPAGE_FOLIO, false, &orders))
 		return ERR_PTR(-EAGAIN);
 	return mcpage_folio_get(vmf, orders);
@@ -430,6 +445,9 @@ vm_fault_t __mcpage_fault_pages(struct vm_fault *vmf)
 	if (!mcpage_governs(vma, vma->vm_flags))
 		return VM_FAULT_FALLBACK;
 
+	orders = mcpage_wanted_orders(vmf);
+	if (!orders)
+		return VM_FAULT_FALLBACK;
 	if (!mcpage_choose_orders(vmf, MCPAGE_PAGES, false, &orders))
 		return 0;
 	page = mcpage_pages_get(vmf, orders, &order);

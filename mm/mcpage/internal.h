@@ -185,10 +185,53 @@ void mcpage_policy_in_use(void);
 unsigned long mcpage_adaptive_pages(unsigned int order);
 unsigned int mcpage_adaptive_order(unsigned long index, unsigned long below,
 				   unsigned long above);
-bool mcpage_mode_adaptive(enum mcpage_mode system, mcpage_policy_t process,
-			  mcpage_policy_t vma);
-bool mcpage_vma_adaptive(const struct vm_area_struct *vma);
 unsigned int mcpage_adaptive_highest(struct vm_fault *vmf, unsigned int lowest);
+
+/**
+ * mcpage_mode_adaptive - is the mode of a mapping the adaptive one?
+ * @system: the system's mode
+ * @process: the policy of the process
+ * @vma: the policy of the VMA
+ *
+ * Each scope narrows the one above, and the adaptive mode uses fewer blocks.
+ *
+ * Context: any.
+ * Return: true if any of them asks for it.
+ */
+static inline bool mcpage_mode_adaptive(enum mcpage_mode system,
+					mcpage_policy_t process,
+					mcpage_policy_t vma)
+{
+	return system == MCPAGE_ADAPTIVE || ((process | vma) & PR_MCPAGE_ADAPTIVE);
+}
+
+/**
+ * mcpage_vma_adaptive - is the mode of a mapping the adaptive one?
+ * @vma: the mapping, governed by mcpage
+ *
+ * Context: @vma is stable.
+ * Return: true if it is.
+ */
+static inline bool mcpage_vma_adaptive(const struct vm_area_struct *vma)
+{
+	return mcpage_mode_adaptive(READ_ONCE(mcpage_settings.mode),
+				    READ_ONCE(vma->vm_mm->mcpage_policy),
+				    mcpage_policy_from_vm_flags(vma->vm_flags));
+}
+
+/**
+ * mcpage_at_edge - is a page the first or the last of an aligned block?
+ * @index: the page's number: its address in pages
+ * @order: the block's order
+ *
+ * Context: any.
+ * Return: true if it is.
+ */
+static inline bool mcpage_at_edge(unsigned long index, unsigned int order)
+{
+	/* The bits below @order are all clear, or all set. */
+	return ((index + 1) & (BIT(order) - 1)) <= 1;
+}
 
 /* zeropage.c */
 bool mcpage_pte_replaceable(pte_t pte);
@@ -209,6 +252,7 @@ unsigned long mcpage_stat_read(unsigned int order, enum mcpage_stat_item item);
 
 /* fault.c */
 bool mcpage_range_free(pte_t *pte, unsigned int nr, bool zero);
+unsigned long mcpage_wanted_orders(struct vm_fault *vmf);
 bool mcpage_choose_orders(struct vm_fault *vmf, enum mcpage_backing backing,
 			  bool zero, unsigned long *orders);
 struct folio *mcpage_folio_get(struct vm_fault *vmf, unsigned long orders);

@@ -43,8 +43,7 @@ static bool mcpage_zero_page_eligible(struct vm_fault *vmf)
 {
 	struct vm_area_struct *vma = vmf->vma;
 
-	if (!mcpage_governs(vma, vma->vm_flags) ||
-	    !mcpage_vma_orders(vma, vma->vm_flags))
+	if (!mcpage_governs(vma, vma->vm_flags))
 		return false;
 	/* A pin for reading wants one page; a debugger may write where none may. */
 	if ((vmf->flags & FAULT_FLAG_UNSHARE) || !(vma->vm_flags & VM_WRITE))
@@ -179,6 +178,9 @@ vm_fault_t __mcpage_fault_zero_page(struct vm_fault *vmf)
 
 	if (!mcpage_zero_page_eligible(vmf) || !mcpage_pte_replaceable(vmf->orig_pte))
 		return VM_FAULT_FALLBACK;
+	orders = mcpage_wanted_orders(vmf);
+	if (!orders)
+		return VM_FAULT_FALLBACK;
 	ret = vmf_anon_prepare(vmf);
 	if (ret)
 		return ret;
@@ -216,7 +218,8 @@ bool __mcpage_drop_huge_zero_page(struct vm_fault *vmf)
 	struct mmu_notifier_range range;
 	pgtable_t table = NULL;
 
-	if (!mcpage_zero_page_eligible(vmf) || pmd_uffd_wp(vmf->orig_pmd))
+	if (!mcpage_zero_page_eligible(vmf) || pmd_uffd_wp(vmf->orig_pmd) ||
+	    !mcpage_vma_orders(vma, vma->vm_flags))
 		return false;
 
 	mmu_notifier_range_init(&range, MMU_NOTIFY_CLEAR, 0, vma->vm_mm, addr,

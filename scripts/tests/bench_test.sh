@@ -52,6 +52,38 @@ t_ratio_where_no_block_is_free() {
 	same "$(value mcpage folio ratio <pairs)" 1.2
 }
 
+t_ratio_of_the_adaptive_mode() {
+	{
+		run base sequential:single:0:200 sequential:thp_2M:9:100 \
+			one_in_33:single:0:50 one_in_33:thp_2M:9:1000
+		run mcpage sequential:adaptive:9:101 one_in_33:adaptive:9:51
+	} | pair >pairs
+	same "$(value mcpage adaptive ratio <pairs)" $'1.01\n1.02'
+}
+
+# Patterns and programs are one table, though they name things in their own ways.
+t_table_of_the_adaptive_mode() {
+	local bench
+
+	for bench in adaptive redis; do
+		case $bench in
+		adaptive)
+			run base up:single:0:9 up:thp_2M:9:3
+			run mcpage up:single:0:8 up:folio_64K:4:5 up:adaptive:9:4
+			;;
+		redis)
+			run base redis:single:0:90 redis:mthp:9:30 redis:mthp_upto:4:7
+			run mcpage redis:never:0:80 redis:folio:4:50 redis:adaptive:9:40
+			;;
+		esac | pair | jq --arg bench $bench '.bench = $bench |
+			.results |= map(. + {faults: .value, rss_kib: .value, blocks: {}})'
+	done | jq -s . >docs
+	jq -r -f "$report/report.jq" --arg format markdown docs >tables
+	grep -qxF '| pattern | base single | base thp 2M | mcpage single | mcpage folio 64K | mcpage adaptive |' tables
+	grep -qxF '| up | 9 | 3 | 8 | 5 | 4 |' tables
+	grep -qxF '| redis | 90 | 30 | 80 | 50 | 40 |' tables
+}
+
 t_repeats() {
 	{
 		for i in 30 10 20; do

@@ -30,25 +30,23 @@ MCPAGE_STAT_ITEMS_TRACE
 #define EMe(a, b)	{ a, b }
 
 /*
- * Why a fault tries the orders that it tries: what the policy allows, of that
- * what the neighbourhood justifies (in the adaptive mode; else all), of that what
- * fits in the VMA, and of that what has no page yet. The highest of the last set
- * is tried first.
+ * Why a fault tries the orders that it tries: what the policy allows, which in the
+ * adaptive mode is what the neighbourhood justifies of it, of that what fits in the
+ * VMA, and of that what has no page yet. The highest of the last set is tried first.
  */
 TRACE_EVENT(mcpage_fault_orders,
 
 	TP_PROTO(struct vm_area_struct *vma, unsigned long address,
-		 unsigned long allowed, unsigned long justified,
-		 unsigned long fitting, unsigned long empty),
+		 unsigned long allowed, unsigned long fitting,
+		 unsigned long empty),
 
-	TP_ARGS(vma, address, allowed, justified, fitting, empty),
+	TP_ARGS(vma, address, allowed, fitting, empty),
 
 	TP_STRUCT__entry(
 		__field(unsigned long,	address)
 		__field(unsigned long,	start)
 		__field(unsigned long,	end)
 		__field(unsigned int,	allowed)
-		__field(unsigned int,	justified)
 		__field(unsigned int,	fitting)
 		__field(unsigned int,	empty)
 	),
@@ -58,15 +56,13 @@ TRACE_EVENT(mcpage_fault_orders,
 		__entry->start		= vma->vm_start;
 		__entry->end		= vma->vm_end;
 		__entry->allowed	= allowed;
-		__entry->justified	= justified;
 		__entry->fitting	= fitting;
 		__entry->empty		= empty;
 	),
 
-	TP_printk("address=%lx vma=%lx-%lx allowed=%x justified=%x fitting=%x empty=%x",
+	TP_printk("address=%lx vma=%lx-%lx allowed=%x fitting=%x empty=%x",
 		  __entry->address, __entry->start, __entry->end,
-		  __entry->allowed, __entry->justified, __entry->fitting,
-		  __entry->empty)
+		  __entry->allowed, __entry->fitting, __entry->empty)
 );
 
 /* What became of one block. */

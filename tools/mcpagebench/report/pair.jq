@@ -32,15 +32,22 @@ def results($kernel):
 	sort_by(.[0].key) |
 	map((map(.value) | merge) + {kernel: $kernel});
 
-def own: {folio: "mthp", pages: "mthp", folio_upto: "mthp_upto"}[.] // .;
+def own: {
+	folio: "mthp", pages: "mthp", folio_upto: "mthp_upto",
+	folio_64K: "mthp_64K", folio_2M: "thp_2M", adaptive: "thp_2M"
+}[.] // .;
+
+# Memory that the adaptive mode keeps in single pages.
+def sparse: .config == "adaptive" and
+	(.case | IN("random_all", "random_quarter", "stride_50K", "one_in_33"));
 
 # What a result is compared with: the base kernel's own blocks of the same order,
 # and for single pages, by whatever setting, its single pages. Where no block is
-# to be had the blocks are not the point, so single pages there too.
+# to be had, or asked for, the blocks are not the point, so single pages there too.
 def reference($base):
 	. as $r |
 	$base | map(select(.case == $r.case and
-		(if ($r.order // 0) == 0 or .case == "fragmented_write" then
+		(if ($r.order // 0) == 0 or .case == "fragmented_write" or ($r | sparse) then
 			.config == "single"
 		else
 			.order == $r.order and .effort == $r.effort and

@@ -238,7 +238,8 @@ def by_pattern_name:
 	else null end;
 
 def program_rows:
-	[.[] | select(any(.results[]; .config == "adaptive" and .rss_kib and .blocks)) |
+	[.[] | select(.bench != "adaptive" and
+		any(.results[]; .config == "adaptive" and .blocks)) |
 	 .results[] | .config = by_pattern_name];
 
 # A row for each pattern, a column for each way to choose the order.
