@@ -67,13 +67,16 @@ enum mcpage_stat_item {
 
 DECLARE_STATIC_KEY_FALSE(mcpage_key);
 DECLARE_STATIC_KEY_FALSE(mcpage_pages_key);
+DECLARE_STATIC_KEY_FALSE(mcpage_adaptive_key);
 extern u32 mcpage_always;
 
 unsigned long mcpage_thp_orders(struct vm_area_struct *vma,
 				unsigned long vm_flags, unsigned long tva_flags,
 				unsigned long orders);
 gfp_t mcpage_gfp_mask(void);
-struct folio *mcpage_alloc_anon_folio(struct vm_fault *vmf);
+struct folio *mcpage_alloc_anon_folio(struct vm_fault *vmf,
+				      unsigned long orders);
+bool __mcpage_fault_wants_page(struct vm_fault *vmf);
 bool __mcpage_fault_wants_pmd(struct vm_fault *vmf);
 unsigned int __mcpage_max_ptes_none(struct vm_area_struct *vma, unsigned int max);
 vm_fault_t __mcpage_fault_zero_page(struct vm_fault *vmf);
@@ -152,6 +155,20 @@ static inline bool mcpage_drop_huge_zero_page(struct vm_fault *vmf)
 }
 
 /**
+ * mcpage_fault_wants_page - is it known before all else that it is a single page?
+ * @vmf: the fault
+ *
+ * Context: any in which the mapping of @vmf is stable.
+ * Return: true where the adaptive mode asks for no block.
+ */
+static inline bool mcpage_fault_wants_page(struct vm_fault *vmf)
+{
+	if (static_branch_unlikely(&mcpage_adaptive_key))
+		return __mcpage_fault_wants_page(vmf);
+	return false;
+}
+
+/**
  * mcpage_fault_wants_pmd - may a fault be served with a folio that a PMD maps?
  * @vmf: the fault, where there is no page table yet
  *
@@ -160,7 +177,7 @@ static inline bool mcpage_drop_huge_zero_page(struct vm_fault *vmf)
  */
 static inline bool mcpage_fault_wants_pmd(struct vm_fault *vmf)
 {
-	if (static_branch_unlikely(&mcpage_key))
+	if (static_branch_unlikely(&mcpage_adaptive_key))
 		return __mcpage_fault_wants_pmd(vmf);
 	return true;
 }
@@ -176,7 +193,7 @@ static inline bool mcpage_fault_wants_pmd(struct vm_fault *vmf)
 static inline unsigned int mcpage_max_ptes_none(struct vm_area_struct *vma,
 						unsigned int max)
 {
-	if (static_branch_unlikely(&mcpage_key))
+	if (static_branch_unlikely(&mcpage_adaptive_key))
 		return __mcpage_max_ptes_none(vma, max);
 	return max;
 }
@@ -228,7 +245,8 @@ static inline gfp_t mcpage_gfp_mask(void)
 	return 0;
 }
 
-static inline struct folio *mcpage_alloc_anon_folio(struct vm_fault *vmf)
+static inline struct folio *mcpage_alloc_anon_folio(struct vm_fault *vmf,
+						    unsigned long orders)
 {
 	return NULL;
 }
@@ -266,6 +284,11 @@ static inline vm_fault_t mcpage_fault_zero_page(struct vm_fault *vmf)
 }
 
 static inline bool mcpage_drop_huge_zero_page(struct vm_fault *vmf)
+{
+	return false;
+}
+
+static inline bool mcpage_fault_wants_page(struct vm_fault *vmf)
 {
 	return false;
 }

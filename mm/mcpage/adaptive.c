@@ -138,15 +138,18 @@ static unsigned long mcpage_used_in_table(pmd_t *pmd, unsigned long addr,
 
 /*
  * How long is the row of pages in use right above or below the fault, as far as
- * @nr pages, all of them in the mapping? Page tables that map it are not freed
+ * @nr pages, and as the mapping goes? Page tables that map it are not freed
  * while it is stable; what is in them may change meanwhile, and the answer be of
  * the past.
  */
 static unsigned long mcpage_used_beside(struct vm_fault *vmf, unsigned long nr,
 					bool upward)
 {
+	struct vm_area_struct *vma = vmf->vma;
 	unsigned long distance = 1;
 
+	nr = min(nr, upward ? ((vma->vm_end - vmf->address) >> PAGE_SHIFT) - 1 :
+			      (vmf->address - vma->vm_start) >> PAGE_SHIFT);
 	while (distance <= nr) {
 		unsigned long offset = distance * PAGE_SIZE;
 		unsigned long addr = upward ? vmf->address + offset :
@@ -158,7 +161,7 @@ static unsigned long mcpage_used_beside(struct vm_fault *vmf, unsigned long nr,
 
 		last = min(last, nr);
 		if ((addr ^ vmf->address) & PMD_MASK)
-			pmd = mm_find_pmd(vmf->vma->vm_mm, addr);
+			pmd = mm_find_pmd(vma->vm_mm, addr);
 		if (!pmd)
 			return distance - 1;
 		distance = mcpage_used_in_table(pmd, addr, distance, last, upward);
@@ -178,9 +181,8 @@ static unsigned long mcpage_used_beside(struct vm_fault *vmf, unsigned long nr,
  */
 unsigned int mcpage_adaptive_highest(struct vm_fault *vmf, unsigned int lowest)
 {
-	struct vm_area_struct *vma = vmf->vma;
 	unsigned long index = vmf->address >> PAGE_SHIFT;
-	unsigned long below = 0, above = 0, room, nr;
+	unsigned long below = 0, above = 0;
 	unsigned int order;
 
 	if (!mcpage_at_edge(index, lowest))
@@ -188,17 +190,33 @@ unsigned int mcpage_adaptive_highest(struct vm_fault *vmf, unsigned int lowest)
 	/* No order is beyond the last bit that is looked at. */
 	if (index & 1) {
 		order = __ffs((index + 1) | BIT(MCPAGE_NR_ORDERS - 1));
-		room = ((vma->vm_end - vmf->address) >> PAGE_SHIFT) - 1;
-		nr = min(room, mcpage_adaptive_pages(order));
-		above = mcpage_used_beside(vmf, nr, true);
+		above = mcpage_used_beside(vmf, mcpage_adaptive_pages(order), true);
 	} else {
 		order = __ffs(index | BIT(MCPAGE_NR_ORDERS - 1));
-		room = (vmf->address - vma->vm_start) >> PAGE_SHIFT;
-		nr = min(room, mcpage_adaptive_pages(order));
-		below = mcpage_used_beside(vmf, nr, false);
+		below = mcpage_used_beside(vmf, mcpage_adaptive_pages(order), false);
 	}
 	order = mcpage_adaptive_order(index, below, above);
 	return order >= lowest ? order : 0;
+}
+
+/**
+ * __mcpage_fault_wants_page - the working half of mcpage_fault_wants_page()
+ * @vmf: the fault
+ *
+ * Looks at no more than one page, as what is left is mostly in sequence.
+ *
+ * Context: the mapping of @vmf is stable; no page table lock is held.
+ * Return: true if no block can be justified.
+ */
+bool __mcpage_fault_wants_page(struct vm_fault *vmf)
+{
+	struct vm_area_struct *vma = vmf->vma;
+	unsigned long index = vmf->address >> PAGE_SHIFT;
+
+	if (!mcpage_governs(vma, vma->vm_flags) || !mcpage_vma_adaptive(vma))
+		return false;
+	return !mcpage_at_edge(index, MCPAGE_MIN_ORDER) ||
+	       !mcpage_used_beside(vmf, 1, index & 1);
 }
 
 /**

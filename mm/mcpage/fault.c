@@ -143,33 +143,36 @@ static bool mcpage_free_orders(struct vm_fault *vmf, unsigned long *orders,
  * mcpage_wanted_orders - the orders that policy and mode ask for
  * @vmf: the fault, in a mapping that mcpage governs
  *
- * Nearly all faults that get a single page get it by this, so what is cheap to
- * know comes first.
- *
  * Context: the mapping of @vmf is stable; the page table is not mapped.
  * Return: the order set.
  */
 unsigned long mcpage_wanted_orders(struct vm_fault *vmf)
 {
 	struct vm_area_struct *vma = vmf->vma;
-	bool adaptive = mcpage_vma_adaptive(vma);
-	unsigned long orders;
+	unsigned long orders = mcpage_vma_orders(vma, vma->vm_flags);
 	unsigned int highest;
 
-	if (adaptive && !mcpage_at_edge(vmf->address >> PAGE_SHIFT, MCPAGE_MIN_ORDER))
-		return 0;
-	orders = mcpage_vma_orders(vma, vma->vm_flags);
-	if (!orders || !adaptive)
+	if (!orders || !mcpage_vma_adaptive(vma))
 		return orders;
 	highest = mcpage_adaptive_highest(vmf, MCPAGE_MIN_ORDER);
 	return highest ? orders & GENMASK(highest, 0) : 0;
 }
 
-/* Of @orders, those that users, or the system, do not refuse by other means. */
-static unsigned long mcpage_allowed_orders(struct vm_area_struct *vma,
-					   enum mcpage_backing backing,
-					   unsigned long orders)
+/**
+ * mcpage_allowed_orders - what users and the system do not refuse by other means
+ * @vma: the mapping, governed by mcpage
+ * @backing: what the block is to be made of
+ * @orders: the orders that are wanted
+ *
+ * Context: @vma is stable.
+ * Return: those of @orders that a fault may use where there is a page table.
+ */
+unsigned long mcpage_allowed_orders(struct vm_area_struct *vma,
+				    enum mcpage_backing backing,
+				    unsigned long orders)
 {
+	if (!orders)
+		return 0;
 	if (!mcpage_is_pages(backing))
 		return mcpage_thp_orders(vma, vma->vm_flags,
 					 TVA_IN_PF | TVA_ENFORCE_SYSFS,
@@ -186,29 +189,25 @@ static unsigned long mcpage_allowed_orders(struct vm_area_struct *vma,
 /**
  * mcpage_choose_orders - the orders that a fault is to try
  * @vmf: the fault, in a mapping that mcpage governs
- * @backing: what the block is to be made of
+ * @allowed: the orders that are wanted and allowed
  * @zero: the block may take the place of the shared zero page
- * @orders: what mcpage_wanted_orders() answered, not empty; set to those of them
- *	that can be had, the highest to be tried first
+ * @orders: set to the orders, the highest to be tried first
  *
  * Counts why an order cannot be had.
  *
  * Context: the mapping of @vmf is stable; the page table is not mapped.
  * Return: false if the page table is gone, and the fault is to be retried.
  */
-bool mcpage_choose_orders(struct vm_fault *vmf, enum mcpage_backing backing,
-			  bool zero, unsigned long *orders)
+bool mcpage_choose_orders(struct vm_fault *vmf, unsigned long allowed, bool zero,
+			  unsigned long *orders)
 {
-	struct vm_area_struct *vma = vmf->vma;
-	unsigned long allowed, fitting;
+	unsigned long fitting = mcpage_fitting_orders(vmf, allowed);
 	bool done = true;
 
-	allowed = mcpage_allowed_orders(vma, backing, *orders);
-	fitting = mcpage_fitting_orders(vmf, allowed);
 	*orders = fitting;
 	if (fitting)
 		done = mcpage_free_orders(vmf, orders, zero);
-	trace_mcpage_fault_orders(vma, vmf->address, allowed, fitting, *orders);
+	trace_mcpage_fault_orders(vmf->vma, vmf->address, allowed, fitting, *orders);
 	return done;
 }
 
@@ -271,6 +270,7 @@ struct folio *mcpage_folio_get(struct vm_fault *vmf, unsigned long orders)
 /**
  * mcpage_alloc_anon_folio - allocate the folio for an anonymous write fault
  * @vmf: the fault, in a mapping that mcpage governs
+ * @allowed: the orders below PMD_ORDER that are allowed, not empty
  *
  * Tries the highest order whose block fits in the VMA and is empty, and in the
  * adaptive mode is justified by its neighbourhood; then the next lower one, and
@@ -281,13 +281,14 @@ struct folio *mcpage_folio_get(struct vm_fault *vmf, unsigned long orders)
  * Return: the folio, charged and cleared; NULL to go on with a single page;
  * ERR_PTR(-EAGAIN) if the fault is to be retried.
  */
-struct folio *mcpage_alloc_anon_folio(struct vm_fault *vmf)
+struct folio *mcpage_alloc_anon_folio(struct vm_fault *vmf, unsigned long allowed)
 {
-	unsigned long orders = mcpage_wanted_orders(vmf);
+	unsigned long orders;
 
-	if (!orders)
-		return NULL;
-	if (!mcpage_choose_orders(vmf, MCPAGE_FOLIO, false, &orders))
+	/* The policy's set is in @allowed, the mode is not. */
+	if (mcpage_vma_adaptive(vmf->vma))
+		allowed &= mcpage_wanted_orders(vmf);
+	if (!mcpage_choose_orders(vmf, allowed, false, &orders))
 		return ERR_PTR(-EAGAIN);
 	return mcpage_folio_get(vmf, orders);
 }
@@ -437,7 +438,7 @@ void mcpage_pages_map(struct vm_fault *vmf, struct page *page, unsigned long add
 vm_fault_t __mcpage_fault_pages(struct vm_fault *vmf)
 {
 	struct vm_area_struct *vma = vmf->vma;
-	unsigned long orders, addr;
+	unsigned long allowed, orders, addr;
 	unsigned int order, nr;
 	struct page *page;
 	vm_fault_t ret = 0;
@@ -445,10 +446,10 @@ vm_fault_t __mcpage_fault_pages(struct vm_fault *vmf)
 	if (!mcpage_governs(vma, vma->vm_flags))
 		return VM_FAULT_FALLBACK;
 
-	orders = mcpage_wanted_orders(vmf);
-	if (!orders)
+	allowed = mcpage_allowed_orders(vma, MCPAGE_PAGES, mcpage_wanted_orders(vmf));
+	if (!allowed)
 		return VM_FAULT_FALLBACK;
-	if (!mcpage_choose_orders(vmf, MCPAGE_PAGES, false, &orders))
+	if (!mcpage_choose_orders(vmf, allowed, false, &orders))
 		return 0;
 	page = mcpage_pages_get(vmf, orders, &order);
 	if (!page)

@@ -105,6 +105,7 @@ enum mcpage_effort {
  * @effort: how hard a fault tries, an enum mcpage_effort
  * @used: some process or VMA has had a policy since boot. Until then "advise"
  *	costs as little as "never".
+ * @used_adaptive: one of them asked for the adaptive mode
  *
  * Each field is read on its own, without a lock, and written under
  * mcpage_settings_lock. A fault that runs while a field changes uses the old
@@ -118,6 +119,7 @@ struct mcpage_settings {
 	unsigned int backing;
 	unsigned int effort;
 	bool used;
+	bool used_adaptive;
 };
 
 extern struct mcpage_settings mcpage_settings;
@@ -179,7 +181,7 @@ enum mcpage_class mcpage_vma_class(const struct vm_area_struct *vma);
 unsigned long mcpage_vma_orders(const struct vm_area_struct *vma,
 				unsigned long vm_flags);
 void mcpage_settings_changed(void);
-void mcpage_policy_in_use(void);
+void mcpage_policy_in_use(mcpage_policy_t policy);
 
 /* adaptive.c */
 unsigned long mcpage_adaptive_pages(unsigned int order);
@@ -253,8 +255,11 @@ unsigned long mcpage_stat_read(unsigned int order, enum mcpage_stat_item item);
 /* fault.c */
 bool mcpage_range_free(pte_t *pte, unsigned int nr, bool zero);
 unsigned long mcpage_wanted_orders(struct vm_fault *vmf);
-bool mcpage_choose_orders(struct vm_fault *vmf, enum mcpage_backing backing,
-			  bool zero, unsigned long *orders);
+unsigned long mcpage_allowed_orders(struct vm_area_struct *vma,
+				    enum mcpage_backing backing,
+				    unsigned long orders);
+bool mcpage_choose_orders(struct vm_fault *vmf, unsigned long allowed, bool zero,
+			  unsigned long *orders);
 struct folio *mcpage_folio_get(struct vm_fault *vmf, unsigned long orders);
 struct page *mcpage_pages_get(struct vm_fault *vmf, unsigned long orders,
 			      unsigned int *order);

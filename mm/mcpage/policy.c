@@ -26,6 +26,7 @@ static_assert(!((VM_MCPAGE | VM_MCPAGE_ORDERS | VM_MCPAGE_ADAPTIVE) &
 
 DEFINE_STATIC_KEY_FALSE(mcpage_key);
 DEFINE_STATIC_KEY_FALSE(mcpage_pages_key);
+DEFINE_STATIC_KEY_FALSE(mcpage_adaptive_key);
 u32 mcpage_always __read_mostly;
 
 /* Serializes writers of mcpage_settings and of the static keys. */
@@ -350,6 +351,16 @@ void mcpage_exec(struct mm_struct *mm, bool privileged)
 	mm->mcpage_policy = mcpage_policy_after_exec(old, privileged);
 }
 
+static void mcpage_switch(struct static_key_false *key, bool on)
+{
+	if (on == static_key_enabled(&key->key))
+		return;
+	if (on)
+		static_branch_enable(key);
+	else
+		static_branch_disable(key);
+}
+
 /**
  * mcpage_settings_changed - let the fault path see what has been set
  *
@@ -358,40 +369,37 @@ void mcpage_exec(struct mm_struct *mm, bool privileged)
 void mcpage_settings_changed(void)
 {
 	const struct mcpage_settings *s = &mcpage_settings;
-	bool active, pages;
+	bool active;
 
 	lockdep_assert_held(&mcpage_settings_lock);
 
 	active = s->enabled == MCPAGE_ALWAYS ||
 		 (s->enabled == MCPAGE_ADVISE && s->used);
-	pages = active && s->backing == MCPAGE_PAGES;
 
 	WRITE_ONCE(mcpage_always, s->enabled == MCPAGE_ALWAYS);
-	if (active != static_key_enabled(&mcpage_key)) {
-		if (active)
-			static_branch_enable(&mcpage_key);
-		else
-			static_branch_disable(&mcpage_key);
-	}
-	if (pages != static_key_enabled(&mcpage_pages_key)) {
-		if (pages)
-			static_branch_enable(&mcpage_pages_key);
-		else
-			static_branch_disable(&mcpage_pages_key);
-	}
+	mcpage_switch(&mcpage_key, active);
+	mcpage_switch(&mcpage_pages_key, active && s->backing == MCPAGE_PAGES);
+	mcpage_switch(&mcpage_adaptive_key, active &&
+		      (s->mode == MCPAGE_ADAPTIVE || s->used_adaptive));
 }
 
 /**
- * mcpage_policy_in_use - the first process or VMA is about to have a policy
+ * mcpage_policy_in_use - a process or a VMA is about to have a policy
+ * @policy: the policy, maybe the first of all, or the first of its kind
  *
  * Context: process context, may sleep; mmap_lock is not held.
  */
-void mcpage_policy_in_use(void)
+void mcpage_policy_in_use(mcpage_policy_t policy)
 {
-	if (likely(READ_ONCE(mcpage_settings.used)))
+	bool adaptive = policy & PR_MCPAGE_ADAPTIVE;
+
+	if (likely(READ_ONCE(mcpage_settings.used) &&
+		   (!adaptive || READ_ONCE(mcpage_settings.used_adaptive))))
 		return;
 	mutex_lock(&mcpage_settings_lock);
 	WRITE_ONCE(mcpage_settings.used, true);
+	if (adaptive)
+		WRITE_ONCE(mcpage_settings.used_adaptive, true);
 	mcpage_settings_changed();
 	mutex_unlock(&mcpage_settings_lock);
 }

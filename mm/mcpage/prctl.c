@@ -34,7 +34,7 @@ static int mcpage_process_set(unsigned long value)
 		if (old == new)
 			return 0;
 		if (new)
-			mcpage_policy_in_use();
+			mcpage_policy_in_use(new);
 	} while (!try_cmpxchg(present, &old, new));
 	return 0;
 }
@@ -165,7 +165,7 @@ static int mcpage_vma_set(unsigned long start, unsigned long len,
 		return 0;
 
 	if (policy)
-		mcpage_policy_in_use();
+		mcpage_policy_in_use(policy);
 	if (mmap_write_lock_killable(mm))
 		return -EINTR;
 	err = mcpage_range_set(mm, start, end, mcpage_policy_to_vm_flags(policy));
