@@ -118,15 +118,19 @@ KUNIT_ARRAY_PARAM(backing, backings, backing_desc);
 
 #define REGION	(4 * PMD_SIZE)
 
-/* Everything is allowed, and the region is whole PMDs with one on both sides. */
-static unsigned long start(struct kunit *test)
+/* Everything is allowed. */
+static void begin(struct kunit *test, enum mcpage_backing backing)
 {
-	enum mcpage_backing backing = *(const enum mcpage_backing *)test->param_value;
-
 	mcpage_test_need_backing(test, backing);
 	mcpage_test_settings(test);
 	mcpage_test_set(MCPAGE_ALWAYS, backing);
-	WRITE_ONCE(mcpage_settings.mode, MCPAGE_ADAPTIVE);
+	mcpage_test_mode(MCPAGE_ADAPTIVE);
+}
+
+/* A region of whole PMDs with one on both sides. */
+static unsigned long start(struct kunit *test)
+{
+	begin(test, *(const enum mcpage_backing *)test->param_value);
 	return mcpage_test_mmap_aligned(test, REGION, PMD_ORDER);
 }
 
@@ -316,7 +320,7 @@ static void scopes(struct kunit *test)
 	unsigned long block = PAGE_SIZE << 4;
 
 	only(BIT(4));
-	WRITE_ONCE(mcpage_settings.mode, MCPAGE_FIXED);
+	mcpage_test_mode(MCPAGE_FIXED);
 	KUNIT_EXPECT_EQ(test, 16, taken(test, addr + block));
 	if (VM_MCPAGE) {
 		KUNIT_ASSERT_EQ(test, 0,
@@ -327,10 +331,12 @@ static void scopes(struct kunit *test)
 	}
 	KUNIT_ASSERT_EQ(test, 0, mcpage_prctl_set(PR_MCPAGE_PROCESS,
 						  BIT(4) | PR_MCPAGE_ADAPTIVE, 0, 0));
+	/* Whoever asks first turns the hooks on. */
+	KUNIT_EXPECT_TRUE(test, static_key_enabled(&mcpage_adaptive_key));
 	KUNIT_EXPECT_EQ(test, 1, taken(test, addr + 9 * block));
 	KUNIT_ASSERT_EQ(test, 0, mcpage_prctl_set(PR_MCPAGE_PROCESS, BIT(4), 0, 0));
 	KUNIT_EXPECT_EQ(test, 16, taken(test, addr + 12 * block));
-	WRITE_ONCE(mcpage_settings.mode, MCPAGE_ADAPTIVE);
+	mcpage_test_mode(MCPAGE_ADAPTIVE);
 	KUNIT_EXPECT_EQ(test, 1, taken(test, addr + 15 * block));
 }
 
@@ -340,16 +346,15 @@ static void huge_neighbour(struct kunit *test)
 	unsigned int nr = NEED(PMD_ORDER) >> PMD_ORDER, i;
 	unsigned long addr, size = (nr + 1) * PMD_SIZE;
 
-	start(test);
-	if (*(const enum mcpage_backing *)test->param_value != MCPAGE_FOLIO)
-		kunit_skip(test, "pages are never mapped by one entry");
+	/* Pages are never mapped by one entry. */
+	begin(test, MCPAGE_FOLIO);
 	only(BIT(PMD_ORDER));
 	addr = mcpage_test_mmap_aligned(test, size, PMD_ORDER);
-	WRITE_ONCE(mcpage_settings.mode, MCPAGE_FIXED);
+	mcpage_test_mode(MCPAGE_FIXED);
 	for (i = 0; i < nr; i++)
 		KUNIT_ASSERT_EQ(test, 1 << PMD_ORDER, taken(test, addr + i * PMD_SIZE));
 	KUNIT_ASSERT_TRUE(test, mcpage_test_pmd_mapped(test, addr));
-	WRITE_ONCE(mcpage_settings.mode, MCPAGE_ADAPTIVE);
+	mcpage_test_mode(MCPAGE_ADAPTIVE);
 	KUNIT_EXPECT_EQ(test, 1 << PMD_ORDER, taken(test, addr + nr * PMD_SIZE));
 	KUNIT_EXPECT_TRUE(test, mcpage_test_pmd_mapped(test, addr + nr * PMD_SIZE));
 
@@ -360,10 +365,10 @@ static void huge_neighbour(struct kunit *test)
 
 	/* The huge zero page. */
 	KUNIT_ASSERT_EQ(test, 0, mcpage_test_zap(test, addr, size));
-	WRITE_ONCE(mcpage_settings.mode, MCPAGE_FIXED);
+	mcpage_test_mode(MCPAGE_FIXED);
 	for (i = 0; i < nr; i++)
 		mcpage_test_read_zero(test, addr + i * PMD_SIZE);
-	WRITE_ONCE(mcpage_settings.mode, MCPAGE_ADAPTIVE);
+	mcpage_test_mode(MCPAGE_ADAPTIVE);
 	KUNIT_EXPECT_EQ(test, 1, taken(test, addr + nr * PMD_SIZE));
 }
 
@@ -376,7 +381,11 @@ static void khugepaged_max(struct kunit *test)
 	mmap_read_lock(current->mm);
 	vma = vma_lookup(current->mm, addr);
 	KUNIT_EXPECT_EQ(test, 0, mcpage_max_ptes_none(vma, 511));
-	WRITE_ONCE(mcpage_settings.mode, MCPAGE_FIXED);
+	mmap_read_unlock(current->mm);
+
+	mcpage_test_mode(MCPAGE_FIXED);
+	mmap_read_lock(current->mm);
+	vma = vma_lookup(current->mm, addr);
 	KUNIT_EXPECT_EQ(test, 511, mcpage_max_ptes_none(vma, 511));
 	mmap_read_unlock(current->mm);
 }
@@ -395,7 +404,7 @@ static struct kunit_case mcpage_adaptive_cases[] = {
 	KUNIT_CASE_PARAM(refault, backing_gen_params),
 	KUNIT_CASE_PARAM(zero_page, backing_gen_params),
 	KUNIT_CASE_PARAM(scopes, backing_gen_params),
-	KUNIT_CASE_PARAM(huge_neighbour, backing_gen_params),
+	KUNIT_CASE(huge_neighbour),
 	KUNIT_CASE_PARAM(khugepaged_max, backing_gen_params),
 	{}
 };

@@ -55,6 +55,15 @@ void mcpage_test_set(enum mcpage_enabled enabled, enum mcpage_backing backing)
 	mutex_unlock(&mcpage_settings_lock);
 }
 
+/* How orders are chosen; mcpage_test_set() makes it "fixed". */
+void mcpage_test_mode(enum mcpage_mode mode)
+{
+	mutex_lock(&mcpage_settings_lock);
+	mcpage_settings.mode = mode;
+	mcpage_settings_changed();
+	mutex_unlock(&mcpage_settings_lock);
+}
+
 /* Only an absent feature is a reason to skip. */
 void mcpage_test_need_backing(struct kunit *test, enum mcpage_backing backing)
 {

@@ -15,6 +15,7 @@
 
 void mcpage_test_settings(struct kunit *test);
 void mcpage_test_set(enum mcpage_enabled enabled, enum mcpage_backing backing);
+void mcpage_test_mode(enum mcpage_mode mode);
 unsigned long mcpage_test_mmap(struct kunit *test, unsigned long size);
 unsigned long mcpage_test_mmap_aligned(struct kunit *test, unsigned long size,
 				       unsigned int order);

@@ -31,13 +31,19 @@ static enum mcpage_backing backing_of(struct kunit *test)
 	return *(const enum mcpage_backing *)test->param_value;
 }
 
-/* Blocks of one order are allowed; four of them, aligned. */
+/* Blocks of one order are allowed. */
+static void begin(struct kunit *test, enum mcpage_backing backing)
+{
+	mcpage_test_need_backing(test, backing);
+	mcpage_test_settings(test);
+	mcpage_test_set(MCPAGE_ALWAYS, backing);
+	WRITE_ONCE(mcpage_settings.orders, BIT(ORDER));
+}
+
+/* Four blocks, aligned. */
 static unsigned long start(struct kunit *test)
 {
-	mcpage_test_need_backing(test, backing_of(test));
-	mcpage_test_settings(test);
-	mcpage_test_set(MCPAGE_ALWAYS, backing_of(test));
-	WRITE_ONCE(mcpage_settings.orders, BIT(ORDER));
+	begin(test, backing_of(test));
 	return mcpage_test_mmap_aligned(test, 4 * BLOCK, ORDER);
 }
 
@@ -128,13 +134,13 @@ static void adaptive(struct kunit *test)
 {
 	unsigned long addr = start(test);
 
-	WRITE_ONCE(mcpage_settings.mode, MCPAGE_ADAPTIVE);
+	mcpage_test_mode(MCPAGE_ADAPTIVE);
 	read_pages(test, addr, 2 * NR);
 	KUNIT_EXPECT_EQ(test, 1, taken(test, addr + BLOCK));
 	KUNIT_ASSERT_EQ(test, 0, mcpage_test_zap(test, addr, 2 * BLOCK));
-	WRITE_ONCE(mcpage_settings.mode, MCPAGE_FIXED);
+	mcpage_test_mode(MCPAGE_FIXED);
 	KUNIT_ASSERT_EQ(test, NR, taken(test, addr));
-	WRITE_ONCE(mcpage_settings.mode, MCPAGE_ADAPTIVE);
+	mcpage_test_mode(MCPAGE_ADAPTIVE);
 	read_pages(test, addr + BLOCK, NR);
 	KUNIT_EXPECT_EQ(test, NR, taken(test, addr + BLOCK));
 }
@@ -183,27 +189,11 @@ static void address_space_unstable(struct kunit *test)
 			mcpage_stat_read(ORDER, MCPAGE_STAT_UNSTABLE_ADDRESS_SPACE));
 }
 
-static void set_vm_flags(unsigned long addr, vm_flags_t set, vm_flags_t clear)
+static void make_read_only(unsigned long addr)
 {
-	struct vm_area_struct *vma;
-
 	mmap_write_lock(current->mm);
-	vma = vma_lookup(current->mm, addr);
-	vm_flags_set(vma, set);
-	vm_flags_clear(vma, clear);
+	vm_flags_clear(vma_lookup(current->mm, addr), VM_WRITE);
 	mmap_write_unlock(current->mm);
-}
-
-/* Where writes are tracked page by page no page but that one is written. */
-static void soft_dirty(struct kunit *test)
-{
-	unsigned long addr = start(test);
-
-	if (!IS_ENABLED(CONFIG_MEM_SOFT_DIRTY))
-		kunit_skip(test, "no soft-dirty bits in this kernel");
-	read_pages(test, addr, NR);
-	set_vm_flags(addr, 0, VM_SOFTDIRTY);
-	KUNIT_EXPECT_EQ(test, 1, taken(test, addr));
 }
 
 /* A debugger's write to what the process itself may not write: one page. */
@@ -213,7 +203,7 @@ static void forced_write(struct kunit *test)
 	u8 byte = 1;
 
 	read_pages(test, addr, NR);
-	set_vm_flags(addr, 0, VM_WRITE);
+	make_read_only(addr);
 	rss = mcpage_test_rss();
 	KUNIT_EXPECT_EQ(test, 1, access_remote_vm(current->mm, addr, &byte, 1,
 						  FOLL_WRITE | FOLL_FORCE));
@@ -268,9 +258,8 @@ static void huge_zero_page(struct kunit *test)
 	unsigned long addr;
 	unsigned int i;
 
-	start(test);
-	if (backing_of(test) != MCPAGE_FOLIO)
-		kunit_skip(test, "there is none with this backing");
+	/* With the other backing there is none. */
+	begin(test, MCPAGE_FOLIO);
 	for (i = 0; i < ARRAY_SIZE(orders); i++) {
 		unsigned int order = orders[i];
 
@@ -315,11 +304,10 @@ static struct kunit_case mcpage_zeropage_cases[] = {
 	KUNIT_CASE_PARAM(adaptive, backing_gen_params),
 	KUNIT_CASE_PARAM(allocation_fails, backing_gen_params),
 	KUNIT_CASE_PARAM(address_space_unstable, backing_gen_params),
-	KUNIT_CASE_PARAM(soft_dirty, backing_gen_params),
 	KUNIT_CASE_PARAM(forced_write, backing_gen_params),
 	KUNIT_CASE_PARAM(pinned, backing_gen_params),
 	KUNIT_CASE_PARAM(pinned_for_long, backing_gen_params),
-	KUNIT_CASE_PARAM(huge_zero_page, backing_gen_params),
+	KUNIT_CASE(huge_zero_page),
 	KUNIT_CASE(replaceable),
 	{}
 };
