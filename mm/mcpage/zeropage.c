@@ -10,12 +10,12 @@
 #include <linux/mm.h>
 #include <linux/mmu_notifier.h>
 #include <linux/oom.h>
+#include <linux/pgalloc.h>
 #include <linux/pgtable.h>
 #include <linux/rmap.h>
 #include <linux/sched/coredump.h>
 #include <linux/swap.h>
 #include <linux/userfaultfd_k.h>
-#include <asm/pgalloc.h>
 #include <asm/tlbflush.h>
 
 #include "../internal.h"
@@ -127,38 +127,46 @@ static void mcpage_unmap_zero_pages(struct vm_fault *vmf, unsigned long addr,
 	flush_tlb_range(vma, addr, end);
 }
 
-/* Return: true if the block is mapped; else @result says why it is not. */
-static bool mcpage_block_map(struct vm_fault *vmf, const struct mcpage_block *block,
-			     enum mcpage_stat_item *result, vm_fault_t *ret)
+/* With the page table locked. Return: what becomes of the block. */
+static enum mcpage_stat_item mcpage_block_map(struct vm_fault *vmf,
+					      const struct mcpage_block *block)
 {
 	struct vm_area_struct *vma = vmf->vma;
 	unsigned int nr = 1 << block->order;
-	bool mapped = false;
 
-	*result = MCPAGE_STAT_PAGE_TABLE_POPULATED;
-	vmf->pte = pte_offset_map_lock(vma->vm_mm, vmf->pmd, block->addr, &vmf->ptl);
-	if (!vmf->pte)
-		return false;
 	if (!mcpage_range_free(vmf->pte, nr, true)) {
 		/* Another thread was faster; the access is retried. */
 		update_mmu_tlb_range(vma, block->addr, vmf->pte, nr);
-		goto unlock;
+		return MCPAGE_STAT_PAGE_TABLE_POPULATED;
 	}
-	*ret = check_stable_address_space(vma->vm_mm);
-	if (*ret) {
-		*result = MCPAGE_STAT_UNSTABLE_ADDRESS_SPACE;
-		goto unlock;
-	}
+	if (check_stable_address_space(vma->vm_mm))
+		return MCPAGE_STAT_UNSTABLE_ADDRESS_SPACE;
 	mcpage_unmap_zero_pages(vmf, block->addr, nr);
 	if (mcpage_is_pages(block->backing))
 		mcpage_pages_map(vmf, block->page, block->addr, nr);
 	else
 		mcpage_folio_map(vmf, page_folio(block->page), block->addr, nr);
-	*result = MCPAGE_STAT_ALLOC;
-	mapped = true;
-unlock:
-	pte_unmap_unlock(vmf->pte, vmf->ptl);
-	return mapped;
+	return MCPAGE_STAT_ALLOC;
+}
+
+static enum mcpage_stat_item mcpage_block_lock_map(struct vm_fault *vmf,
+						   const struct mcpage_block *block)
+{
+	enum mcpage_stat_item result;
+	/* The page table's. */
+	spinlock_t *ptl;
+	pte_t *pte;
+
+	pte = pte_offset_map_lock(vmf->vma->vm_mm, vmf->pmd, block->addr, &ptl);
+	if (!pte)
+		return MCPAGE_STAT_PAGE_TABLE_POPULATED;
+	/* It began an RCU section too, out of sparse's sight. */
+	__acquire(RCU);
+	vmf->pte = pte;
+	vmf->ptl = ptl;
+	result = mcpage_block_map(vmf, block);
+	pte_unmap_unlock(pte, ptl);
+	return result;
 }
 
 /**
@@ -192,11 +200,12 @@ vm_fault_t __mcpage_fault_zero_page(struct vm_fault *vmf)
 	mmu_notifier_range_init(&range, MMU_NOTIFY_CLEAR, 0, vmf->vma->vm_mm, block.addr,
 				block.addr + (PAGE_SIZE << block.order));
 	mmu_notifier_invalidate_range_start(&range);
-	if (!mcpage_block_map(vmf, &block, &result, &ret))
-		mcpage_block_free(&block);
+	result = mcpage_block_lock_map(vmf, &block);
 	mmu_notifier_invalidate_range_end(&range);
+	if (result != MCPAGE_STAT_ALLOC)
+		mcpage_block_free(&block);
 	__mcpage_fault_result(vmf, block.order, result);
-	return ret;
+	return result == MCPAGE_STAT_UNSTABLE_ADDRESS_SPACE ? VM_FAULT_SIGBUS : 0;
 }
 
 #ifdef CONFIG_TRANSPARENT_HUGEPAGE

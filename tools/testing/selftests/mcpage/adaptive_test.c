@@ -257,7 +257,7 @@ static int go_on(void *arg)
 	char *addr = arg;
 
 	poke(addr, 1);
-	return resident(addr, MB(1)) == BEHIND_MB ? 0 : 1;
+	return present_pages(addr, MB(1)) == BEHIND_MB ? 0 : 1;
 }
 
 /* A child goes on where its parent was: memory that they share is in use. */
