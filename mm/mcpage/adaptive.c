@@ -89,13 +89,13 @@ static bool mcpage_pte_used(pte_t pte)
 	return !pte_none_mostly(pte);
 }
 
-/* How far a page may be from the fault for each page up to it to be looked at. */
-#define MCPAGE_NEAR	16
+/* Far from the fault this part of the distance is passed over between two looks. */
+#define MCPAGE_PASS_OVER	16
 
-/* The distance of the next page to look at: far from the fault, one in some. */
+/* The distance of the next page to look at; up to twice MCPAGE_PASS_OVER, each. */
 static unsigned long mcpage_next_distance(unsigned long distance)
 {
-	return distance + max(1, distance / MCPAGE_NEAR);
+	return distance + max(1, distance / MCPAGE_PASS_OVER);
 }
 
 /* The same for all that an entry maps which is no page table. */
@@ -117,6 +117,7 @@ static unsigned long mcpage_used_in_table(pmd_t *pmd, unsigned long addr,
 					  unsigned long distance,
 					  unsigned long last, bool upward)
 {
+	unsigned long first = distance;
 	long step = upward ? 1 : -1;
 	pte_t *pte;
 
@@ -125,10 +126,10 @@ static unsigned long mcpage_used_in_table(pmd_t *pmd, unsigned long addr,
 		return mcpage_pmd_used(pmdp_get_lockless(pmd)) ? last + 1 : distance;
 	/* pte_offset_map() did, out of sparse's sight. */
 	__acquire(RCU);
-	/* From here on the entry of a page is at @pte + its distance. */
-	pte -= step * (long)distance;
 	while (distance <= last) {
-		if (!mcpage_pte_used(ptep_get_lockless(pte + step * (long)distance)))
+		long offset = step * (long)(distance - first);
+
+		if (!mcpage_pte_used(ptep_get_lockless(pte + offset)))
 			break;
 		distance = mcpage_next_distance(distance);
 	}
@@ -223,6 +224,8 @@ bool __mcpage_fault_wants_page(struct vm_fault *vmf)
  * __mcpage_fault_wants_pmd - the working half of mcpage_fault_wants_pmd()
  * @vmf: the fault
  *
+ * A read may have the huge zero page, which takes no memory.
+ *
  * Context: the mapping of @vmf is stable; no page table lock is held.
  * Return: false if the neighbourhood asks for less.
  */
@@ -230,7 +233,8 @@ bool __mcpage_fault_wants_pmd(struct vm_fault *vmf)
 {
 	struct vm_area_struct *vma = vmf->vma;
 
-	if (!mcpage_governs(vma, vma->vm_flags) || !mcpage_vma_adaptive(vma))
+	if (!(vmf->flags & FAULT_FLAG_WRITE) ||
+	    !mcpage_governs(vma, vma->vm_flags) || !mcpage_vma_adaptive(vma))
 		return true;
 	return mcpage_adaptive_highest(vmf, PMD_ORDER);
 }

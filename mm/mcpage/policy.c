@@ -351,6 +351,11 @@ void mcpage_exec(struct mm_struct *mm, bool privileged)
 	mm->mcpage_policy = mcpage_policy_after_exec(old, privileged);
 }
 
+/* What mcpage_settings_changed() has done since boot, which is never undone. */
+#define MCPAGE_READY		BIT(0)
+#define MCPAGE_READY_ADAPTIVE	BIT(1)
+static unsigned long mcpage_ready;
+
 static void mcpage_switch(struct static_key_false *key, bool on)
 {
 	if (on == static_key_enabled(&key->key))
@@ -381,6 +386,9 @@ void mcpage_settings_changed(void)
 	mcpage_switch(&mcpage_pages_key, active && s->backing == MCPAGE_PAGES);
 	mcpage_switch(&mcpage_adaptive_key, active &&
 		      (s->mode == MCPAGE_ADAPTIVE || s->used_adaptive));
+	/* Pairs with mcpage_policy_in_use(). */
+	smp_store_release(&mcpage_ready, (s->used ? MCPAGE_READY : 0) |
+			  (s->used_adaptive ? MCPAGE_READY_ADAPTIVE : 0));
 }
 
 /**
@@ -392,9 +400,10 @@ void mcpage_settings_changed(void)
 void mcpage_policy_in_use(mcpage_policy_t policy)
 {
 	bool adaptive = policy & PR_MCPAGE_ADAPTIVE;
+	unsigned long need = MCPAGE_READY | (adaptive ? MCPAGE_READY_ADAPTIVE : 0);
 
-	if (likely(READ_ONCE(mcpage_settings.used) &&
-		   (!adaptive || READ_ONCE(mcpage_settings.used_adaptive))))
+	/* Not before the static keys are on, which another may still be at. */
+	if (likely((smp_load_acquire(&mcpage_ready) & need) == need))
 		return;
 	mutex_lock(&mcpage_settings_lock);
 	WRITE_ONCE(mcpage_settings.used, true);

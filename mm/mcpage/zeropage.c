@@ -213,9 +213,10 @@ vm_fault_t __mcpage_fault_zero_page(struct vm_fault *vmf)
  * __mcpage_drop_huge_zero_page - the working half of mcpage_drop_huge_zero_page()
  * @vmf: the fault
  *
- * With the entry gone the access is a write to memory that is not there yet, for
- * which a block is chosen as ever. Nothing is lost: it was zeroes, and is read as
- * such again.
+ * With the entry gone the access is a write to memory that is not there yet, and
+ * gets a huge page as such. Where it would not, the entry is split as ever, so that
+ * what is read only stays mapped; a smaller block then takes the place of some of
+ * the zero pages.
  *
  * Context: as do_huge_pmd_wp_page(): no page table lock held. May sleep.
  * Return: true if the access is to be retried, false to go on with a single page.
@@ -228,7 +229,9 @@ bool __mcpage_drop_huge_zero_page(struct vm_fault *vmf)
 	pgtable_t table = NULL;
 
 	if (!mcpage_zero_page_eligible(vmf) || pmd_uffd_wp(vmf->orig_pmd) ||
-	    !mcpage_vma_orders(vma, vma->vm_flags))
+	    !mcpage_fault_wants_pmd(vmf) ||
+	    !mcpage_thp_orders(vma, vma->vm_flags, TVA_IN_PF | TVA_ENFORCE_SYSFS,
+			       BIT(PMD_ORDER)))
 		return false;
 
 	mmu_notifier_range_init(&range, MMU_NOTIFY_CLEAR, 0, vma->vm_mm, addr,

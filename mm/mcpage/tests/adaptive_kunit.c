@@ -31,9 +31,9 @@ static const struct order_param order_params[] = {
 	{ 0x1000, 512, 0, 6, "512 below, first page" },
 	{ 0x1000, 2048, 0, 7, "2048 below, first page" },
 	{ 0x1000, 8191, 0, 7, "8191 below, first page" },
-	{ 0x1000, 8192, 0, 9, "8192 below, first page" },
+	{ 0x1200, 8192, 0, 9, "8192 below, first page" },
 	{ 0x1100, 8192, 0, 8, "8192 below, first of 256 only" },
-	{ 0x1000, 99999, 0, 9, "more below than any block asks for" },
+	{ 0x1200, 99999, 0, 9, "more below than any block asks for" },
 	{ 0x1000, 0, 8192, 0, "above, first page" },
 	{ 0x1004, 512, 0, 2, "first of 4 only" },
 	{ 0x1008, 512, 0, 3, "first of 8 only" },
@@ -363,13 +363,16 @@ static void huge_neighbour(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, 0, mcpage_test_zap(test, addr + nr * PMD_SIZE, PMD_SIZE));
 	KUNIT_EXPECT_EQ(test, 1, taken(test, addr + nr * PMD_SIZE));
 
-	/* The huge zero page. */
+	/* The huge zero page, which reads have in this mode too, is no use. */
 	KUNIT_ASSERT_EQ(test, 0, mcpage_test_zap(test, addr, size));
-	mcpage_test_mode(MCPAGE_FIXED);
-	for (i = 0; i < nr; i++)
+	for (i = 0; i < nr; i++) {
 		mcpage_test_read_zero(test, addr + i * PMD_SIZE);
-	mcpage_test_mode(MCPAGE_ADAPTIVE);
+		KUNIT_EXPECT_TRUE(test, mcpage_test_huge_zero(test, addr + i * PMD_SIZE));
+	}
 	KUNIT_EXPECT_EQ(test, 1, taken(test, addr + nr * PMD_SIZE));
+	/* A write to it that justifies no huge page leaves the rest mapped. */
+	KUNIT_EXPECT_EQ(test, 1, taken(test, addr));
+	KUNIT_EXPECT_TRUE(test, mcpage_test_zero_mapped(test, addr + PAGE_SIZE));
 }
 
 /* khugepaged fills in nothing. */

@@ -172,6 +172,36 @@ bool mcpage_test_pmd_mapped(struct kunit *test, unsigned long addr)
 	return pmd_mapped;
 }
 
+/* Is the shared zero page, small or huge, mapped at an address? */
+static bool mcpage_test_look_zero(unsigned long addr, enum folio_walk_level want)
+{
+	struct mm_struct *mm = current->mm;
+	struct vm_area_struct *vma;
+	struct folio_walk fw;
+	bool zero = false;
+
+	mmap_read_lock(mm);
+	vma = vma_lookup(mm, addr);
+	if (vma && folio_walk_start(&fw, vma, addr, FW_ZEROPAGE)) {
+		zero = fw.level == want && (want == FW_LEVEL_PMD ?
+					    is_huge_zero_pmd(fw.pmd) :
+					    is_zero_pfn(pte_pfn(fw.pte)));
+		folio_walk_end(&fw, vma);
+	}
+	mmap_read_unlock(mm);
+	return zero;
+}
+
+bool mcpage_test_huge_zero(struct kunit *test, unsigned long addr)
+{
+	return mcpage_test_look_zero(addr, FW_LEVEL_PMD);
+}
+
+bool mcpage_test_zero_mapped(struct kunit *test, unsigned long addr)
+{
+	return mcpage_test_look_zero(addr, FW_LEVEL_PTE);
+}
+
 /* Is all of a range zero? Reading it maps nothing that is mapped already. */
 bool mcpage_test_zero(struct kunit *test, unsigned long start, unsigned long end)
 {

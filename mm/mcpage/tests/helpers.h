@@ -26,6 +26,8 @@ unsigned int mcpage_test_present(struct kunit *test, unsigned long start,
 int mcpage_test_zap(struct kunit *test, unsigned long addr, unsigned long size);
 int mcpage_test_order(struct kunit *test, unsigned long addr);
 bool mcpage_test_pmd_mapped(struct kunit *test, unsigned long addr);
+bool mcpage_test_huge_zero(struct kunit *test, unsigned long addr);
+bool mcpage_test_zero_mapped(struct kunit *test, unsigned long addr);
 bool mcpage_test_zero(struct kunit *test, unsigned long start, unsigned long end);
 unsigned long mcpage_test_rss(void);
 void mcpage_test_need_backing(struct kunit *test, enum mcpage_backing backing);

@@ -284,6 +284,7 @@ TEST_F(zeropage, race)
 {
 	struct racer racers[THREADS];
 	pthread_t threads[THREADS];
+	unsigned long before = mcpage_stat(6, "alloc");
 	pthread_barrier_t barrier;
 
 	ASSERT_EQ(0, set_vma(self->addr, self->size, BIT(2) | BIT(4) | BIT(6)));
@@ -296,6 +297,7 @@ TEST_F(zeropage, race)
 		ASSERT_EQ(0, pthread_join(threads[i], NULL));
 		EXPECT_TRUE(racers[i].ok);
 	}
+	EXPECT_LT(before, mcpage_stat(6, "alloc"));
 }
 
 TEST_HARNESS_MAIN
