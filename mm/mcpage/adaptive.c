@@ -89,6 +89,14 @@ static bool mcpage_pte_used(pte_t pte)
 	return !pte_none_mostly(pte);
 }
 
+/* The same for all that an entry maps which is no page table. */
+static bool mcpage_pmd_used(pmd_t pmd)
+{
+	if (is_swap_pmd(pmd))
+		return true;
+	return pmd_trans_huge(pmd) && !is_huge_zero_pmd(pmd);
+}
+
 /* Far from the fault this part of the distance is passed over between two looks. */
 #define MCPAGE_PASS_OVER	16
 
@@ -96,14 +104,6 @@ static bool mcpage_pte_used(pte_t pte)
 static unsigned long mcpage_next_distance(unsigned long distance)
 {
 	return distance + max(1, distance / MCPAGE_PASS_OVER);
-}
-
-/* The same for all that an entry maps which is no page table. */
-static bool mcpage_pmd_used(pmd_t pmd)
-{
-	if (is_swap_pmd(pmd))
-		return true;
-	return pmd_trans_huge(pmd) && !is_huge_zero_pmd(pmd);
 }
 
 /*
@@ -200,6 +200,11 @@ unsigned int mcpage_adaptive_highest(struct vm_fault *vmf, unsigned int lowest)
 	return order >= lowest ? order : 0;
 }
 
+static bool mcpage_governs_adaptively(const struct vm_area_struct *vma)
+{
+	return mcpage_governs(vma, vma->vm_flags) && mcpage_vma_adaptive(vma);
+}
+
 /**
  * __mcpage_fault_wants_page - the working half of mcpage_fault_wants_page()
  * @vmf: the fault
@@ -211,10 +216,9 @@ unsigned int mcpage_adaptive_highest(struct vm_fault *vmf, unsigned int lowest)
  */
 bool __mcpage_fault_wants_page(struct vm_fault *vmf)
 {
-	struct vm_area_struct *vma = vmf->vma;
 	unsigned long index = vmf->address >> PAGE_SHIFT;
 
-	if (!mcpage_governs(vma, vma->vm_flags) || !mcpage_vma_adaptive(vma))
+	if (!mcpage_governs_adaptively(vmf->vma))
 		return false;
 	return !mcpage_at_edge(index, MCPAGE_MIN_ORDER) ||
 	       !mcpage_used_beside(vmf, 1, index & 1);
@@ -231,10 +235,7 @@ bool __mcpage_fault_wants_page(struct vm_fault *vmf)
  */
 bool __mcpage_fault_wants_pmd(struct vm_fault *vmf)
 {
-	struct vm_area_struct *vma = vmf->vma;
-
-	if (!(vmf->flags & FAULT_FLAG_WRITE) ||
-	    !mcpage_governs(vma, vma->vm_flags) || !mcpage_vma_adaptive(vma))
+	if (!(vmf->flags & FAULT_FLAG_WRITE) || !mcpage_governs_adaptively(vmf->vma))
 		return true;
 	return mcpage_adaptive_highest(vmf, PMD_ORDER);
 }
@@ -249,7 +250,5 @@ bool __mcpage_fault_wants_pmd(struct vm_fault *vmf)
  */
 unsigned int __mcpage_max_ptes_none(struct vm_area_struct *vma, unsigned int max)
 {
-	if (mcpage_governs(vma, vma->vm_flags) && mcpage_vma_adaptive(vma))
-		return 0;
-	return max;
+	return mcpage_governs_adaptively(vma) ? 0 : max;
 }

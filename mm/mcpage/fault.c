@@ -139,38 +139,32 @@ static bool mcpage_free_orders(struct vm_fault *vmf, unsigned long *orders,
 	return true;
 }
 
-/**
- * mcpage_wanted_orders - the orders that policy and mode ask for
- * @vmf: the fault, in a mapping that mcpage governs
- *
- * Context: the mapping of @vmf is stable; the page table is not mapped.
- * Return: the order set.
- */
-unsigned long mcpage_wanted_orders(struct vm_fault *vmf)
+/* Of @orders, those that the mode asks for. */
+static unsigned long mcpage_justified_orders(struct vm_fault *vmf, unsigned long orders)
 {
-	struct vm_area_struct *vma = vmf->vma;
-	unsigned long orders = mcpage_vma_orders(vma, vma->vm_flags);
 	unsigned int highest;
 
-	if (!orders || !mcpage_vma_adaptive(vma))
+	if (!orders || !mcpage_vma_adaptive(vmf->vma))
 		return orders;
 	highest = mcpage_adaptive_highest(vmf, MCPAGE_MIN_ORDER);
 	return highest ? orders & GENMASK(highest, 0) : 0;
 }
 
 /**
- * mcpage_allowed_orders - what users and the system do not refuse by other means
- * @vma: the mapping, governed by mcpage
+ * mcpage_allowed_orders - the orders that a fault may use with a page table
+ * @vmf: the fault, in a mapping that mcpage governs
  * @backing: what the block is to be made of
- * @orders: the orders that are wanted
  *
- * Context: @vma is stable.
- * Return: those of @orders that a fault may use where there is a page table.
+ * Context: the mapping of @vmf is stable; the page table is not mapped.
+ * Return: what the policy allows, the mode asks for, and neither users nor the
+ * system refuse by other means.
  */
-unsigned long mcpage_allowed_orders(struct vm_area_struct *vma,
-				    enum mcpage_backing backing,
-				    unsigned long orders)
+unsigned long mcpage_allowed_orders(struct vm_fault *vmf, enum mcpage_backing backing)
 {
+	struct vm_area_struct *vma = vmf->vma;
+	unsigned long orders;
+
+	orders = mcpage_justified_orders(vmf, mcpage_vma_orders(vma, vma->vm_flags));
 	if (!orders)
 		return 0;
 	if (!mcpage_is_pages(backing))
@@ -189,7 +183,7 @@ unsigned long mcpage_allowed_orders(struct vm_area_struct *vma,
 /**
  * mcpage_choose_orders - the orders that a fault is to try
  * @vmf: the fault, in a mapping that mcpage governs
- * @allowed: the orders that are wanted and allowed
+ * @allowed: the orders that it may use
  * @zero: the block may take the place of the shared zero page
  * @orders: set to the orders, the highest to be tried first
  *
@@ -285,9 +279,7 @@ struct folio *mcpage_alloc_anon_folio(struct vm_fault *vmf, unsigned long allowe
 {
 	unsigned long orders;
 
-	/* The policy's set is in @allowed, the mode is not. */
-	if (mcpage_vma_adaptive(vmf->vma))
-		allowed &= mcpage_wanted_orders(vmf);
+	allowed = mcpage_justified_orders(vmf, allowed);
 	if (!mcpage_choose_orders(vmf, allowed, false, &orders))
 		return ERR_PTR(-EAGAIN);
 	return mcpage_folio_get(vmf, orders);
@@ -446,7 +438,7 @@ vm_fault_t __mcpage_fault_pages(struct vm_fault *vmf)
 	if (!mcpage_governs(vma, vma->vm_flags))
 		return VM_FAULT_FALLBACK;
 
-	allowed = mcpage_allowed_orders(vma, MCPAGE_PAGES, mcpage_wanted_orders(vmf));
+	allowed = mcpage_allowed_orders(vmf, MCPAGE_PAGES);
 	if (!allowed)
 		return VM_FAULT_FALLBACK;
 	if (!mcpage_choose_orders(vmf, allowed, false, &orders))

@@ -254,10 +254,7 @@ unsigned long mcpage_stat_read(unsigned int order, enum mcpage_stat_item item);
 
 /* fault.c */
 bool mcpage_range_free(pte_t *pte, unsigned int nr, bool zero);
-unsigned long mcpage_wanted_orders(struct vm_fault *vmf);
-unsigned long mcpage_allowed_orders(struct vm_area_struct *vma,
-				    enum mcpage_backing backing,
-				    unsigned long orders);
+unsigned long mcpage_allowed_orders(struct vm_fault *vmf, enum mcpage_backing backing);
 bool mcpage_choose_orders(struct vm_fault *vmf, unsigned long allowed, bool zero,
 			  unsigned long *orders);
 struct folio *mcpage_folio_get(struct vm_fault *vmf, unsigned long orders);

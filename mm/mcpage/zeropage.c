@@ -186,7 +186,7 @@ vm_fault_t __mcpage_fault_zero_page(struct vm_fault *vmf)
 
 	if (!mcpage_zero_page_eligible(vmf) || !mcpage_pte_replaceable(vmf->orig_pte))
 		return VM_FAULT_FALLBACK;
-	orders = mcpage_allowed_orders(vmf->vma, block.backing, mcpage_wanted_orders(vmf));
+	orders = mcpage_allowed_orders(vmf, block.backing);
 	if (!orders)
 		return VM_FAULT_FALLBACK;
 	ret = vmf_anon_prepare(vmf);

@@ -140,10 +140,8 @@ static long minor_faults(void)
 
 static void configure(const struct bench_config *config)
 {
-	if (config->mode != BENCH_FOLIO)
-		return;
 	if (config->flags & ADAPTIVE)
-		bench_policy(((2UL << config->order) - (1UL << 2)) | PR_MCPAGE_ADAPTIVE);
+		bench_policy(bench_orders_upto(config->order) | PR_MCPAGE_ADAPTIVE);
 }
 
 static void run_fill(struct json_object *result, const struct bench_config *config)

@@ -146,6 +146,12 @@ unsigned long bench_resident_kib(void);
 long long bench_blocks(unsigned int order);
 /* Let THP use folios of the orders in this mask, everywhere. */
 void bench_thp_orders(unsigned long orders);
+/* All orders of blocks up to this one. */
+static inline unsigned long bench_orders_upto(unsigned int order)
+{
+	return (2UL << order) - (1UL << 2);
+}
+
 /* The policy of this process: a value for prctl(PR_SET_MCPAGE). */
 void bench_policy(unsigned long value);
 

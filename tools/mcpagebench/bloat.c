@@ -117,7 +117,7 @@ static bool configure(struct json_object *result, const struct bench_config *con
 	bench_put(SYSFS_MCPAGE "mode", config->flags & ADAPTIVE ? "adaptive" : "fixed");
 	/* The mode chooses: all orders up to this one. */
 	if (config->flags & ADAPTIVE)
-		bench_policy((2UL << config->order) - (1UL << 2));
+		bench_policy(bench_orders_upto(config->order));
 	return true;
 }
 

@@ -73,7 +73,7 @@ static unsigned int highest_order(void)
 
 static unsigned long all_orders(void)
 {
-	return (2UL << highest_order()) - (1UL << 2);
+	return bench_orders_upto(highest_order());
 }
 
 static void put_effort(const struct effort *effort)

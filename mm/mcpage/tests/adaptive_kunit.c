@@ -106,31 +106,19 @@ static void mode(struct kunit *test)
 			mcpage_mode_adaptive(p->system, p->process, p->vma));
 }
 
-static const enum mcpage_backing backings[] = { MCPAGE_FOLIO, MCPAGE_PAGES };
-
-static void backing_desc(const enum mcpage_backing *backing, char *desc)
-{
-	strscpy(desc, *backing == MCPAGE_FOLIO ? "folio" : "pages",
-		KUNIT_PARAM_DESC_SIZE);
-}
-
-KUNIT_ARRAY_PARAM(backing, backings, backing_desc);
-
 #define REGION	(4 * PMD_SIZE)
 
 /* Everything is allowed. */
 static void begin(struct kunit *test, enum mcpage_backing backing)
 {
-	mcpage_test_need_backing(test, backing);
-	mcpage_test_settings(test);
-	mcpage_test_set(MCPAGE_ALWAYS, backing);
+	mcpage_test_start(test, backing);
 	mcpage_test_mode(MCPAGE_ADAPTIVE);
 }
 
 /* A region of whole PMDs with one on both sides. */
 static unsigned long start(struct kunit *test)
 {
-	begin(test, *(const enum mcpage_backing *)test->param_value);
+	begin(test, mcpage_test_backing(test));
 	return mcpage_test_mmap_aligned(test, REGION, PMD_ORDER);
 }
 
@@ -151,15 +139,6 @@ static void fill(struct kunit *test, unsigned long addr, unsigned int nr)
 	only(orders);
 }
 
-/* How many pages does a write map? */
-static unsigned long taken(struct kunit *test, unsigned long addr)
-{
-	unsigned long rss = mcpage_test_rss();
-
-	mcpage_test_write(test, addr);
-	return mcpage_test_rss() - rss;
-}
-
 /*
  * A sweep: single pages first, then larger and larger blocks, each justified by
  * what is there already; in the end nothing but the region is populated.
@@ -173,7 +152,7 @@ static void sweep(struct kunit *test, bool upward)
 	while (done < total) {
 		unsigned long page = upward ? done : total - 1 - done;
 
-		nr = taken(test, addr + page * PAGE_SIZE);
+		nr = mcpage_test_taken(test, addr + page * PAGE_SIZE);
 		KUNIT_ASSERT_NE(test, 0, nr);
 		KUNIT_ASSERT_TRUE(test, is_power_of_2(nr));
 		KUNIT_EXPECT_GE(test, nr, last);
@@ -218,14 +197,14 @@ static void threshold(struct kunit *test)
 		KUNIT_ASSERT_EQ(test, 0, mcpage_test_zap(test, addr, REGION));
 		fill(test, below - less * PAGE_SIZE, less);
 		fill(test, above + PAGE_SIZE, less);
-		KUNIT_EXPECT_EQ(test, 1, taken(test, below));
-		KUNIT_EXPECT_EQ(test, 1, taken(test, above));
+		KUNIT_EXPECT_EQ(test, 1, mcpage_test_taken(test, below));
+		KUNIT_EXPECT_EQ(test, 1, mcpage_test_taken(test, above));
 		KUNIT_ASSERT_EQ(test, 0, mcpage_test_zap(test, below, PAGE_SIZE));
 		KUNIT_ASSERT_EQ(test, 0, mcpage_test_zap(test, above, PAGE_SIZE));
 		fill(test, below - nr * PAGE_SIZE, nr - less);
 		fill(test, above + (less + 1) * PAGE_SIZE, nr - less);
-		KUNIT_EXPECT_EQ(test, 1UL << order, taken(test, below));
-		KUNIT_EXPECT_EQ(test, 1UL << order, taken(test, above));
+		KUNIT_EXPECT_EQ(test, 1UL << order, mcpage_test_taken(test, below));
+		KUNIT_EXPECT_EQ(test, 1UL << order, mcpage_test_taken(test, above));
 	}
 }
 
@@ -241,7 +220,7 @@ static void hole(struct kunit *test)
 		fill(test, addr - nr * PAGE_SIZE, nr);
 		KUNIT_ASSERT_EQ(test, 0,
 				mcpage_test_zap(test, addr - i * PAGE_SIZE, PAGE_SIZE));
-		KUNIT_EXPECT_EQ(test, 1, taken(test, addr));
+		KUNIT_EXPECT_EQ(test, 1, mcpage_test_taken(test, addr));
 	}
 }
 
@@ -253,8 +232,8 @@ static void inside(struct kunit *test)
 	only(BIT(2));
 	fill(test, addr, 8);
 	fill(test, addr + 12 * PAGE_SIZE, 8);
-	KUNIT_EXPECT_EQ(test, 1, taken(test, addr + 9 * PAGE_SIZE));
-	KUNIT_EXPECT_EQ(test, 1, taken(test, addr + 10 * PAGE_SIZE));
+	KUNIT_EXPECT_EQ(test, 1, mcpage_test_taken(test, addr + 9 * PAGE_SIZE));
+	KUNIT_EXPECT_EQ(test, 1, mcpage_test_taken(test, addr + 10 * PAGE_SIZE));
 }
 
 /* The neighbouring block is in another page table. */
@@ -264,12 +243,12 @@ static void page_table_edge(struct kunit *test)
 
 	only(BIT(4));
 	fill(test, addr - NEED(4) * PAGE_SIZE, NEED(4));
-	KUNIT_EXPECT_EQ(test, 16, taken(test, addr));
+	KUNIT_EXPECT_EQ(test, 16, mcpage_test_taken(test, addr));
 	KUNIT_ASSERT_EQ(test, 0, mcpage_test_zap(test, addr - PMD_SIZE, 2 * PMD_SIZE));
 	fill(test, addr, NEED(4));
-	KUNIT_EXPECT_EQ(test, 16, taken(test, addr - PAGE_SIZE));
+	KUNIT_EXPECT_EQ(test, 16, mcpage_test_taken(test, addr - PAGE_SIZE));
 	/* Where there is none at all. */
-	KUNIT_EXPECT_EQ(test, 1, taken(test, addr - PMD_SIZE));
+	KUNIT_EXPECT_EQ(test, 1, mcpage_test_taken(test, addr - PMD_SIZE));
 }
 
 /* What is next to the fault but in another mapping does not count. */
@@ -284,8 +263,8 @@ static void mapping_edge(struct kunit *test)
 	fill(test, addr - NEED(2) * PAGE_SIZE, NEED(2));
 	fill(test, addr + size, NEED(2));
 	KUNIT_ASSERT_EQ(test, 0, mcpage_prctl_set(PR_MCPAGE_VMA, addr, size, BIT(2)));
-	KUNIT_EXPECT_EQ(test, 1, taken(test, addr));
-	KUNIT_EXPECT_EQ(test, 1, taken(test, addr + size - PAGE_SIZE));
+	KUNIT_EXPECT_EQ(test, 1, mcpage_test_taken(test, addr));
+	KUNIT_EXPECT_EQ(test, 1, mcpage_test_taken(test, addr + size - PAGE_SIZE));
 }
 
 /* Memory that is given back counts no more. */
@@ -296,9 +275,9 @@ static void refault(struct kunit *test)
 	only(BIT(2));
 	fill(test, addr, 8);
 	KUNIT_ASSERT_EQ(test, 0, mcpage_test_zap(test, addr + 4 * PAGE_SIZE, 4 * PAGE_SIZE));
-	KUNIT_EXPECT_EQ(test, 1, taken(test, addr + 8 * PAGE_SIZE));
+	KUNIT_EXPECT_EQ(test, 1, mcpage_test_taken(test, addr + 8 * PAGE_SIZE));
 	/* What surrounds the gap says that it is in use: it is filled as one. */
-	KUNIT_EXPECT_EQ(test, 4, taken(test, addr + 4 * PAGE_SIZE));
+	KUNIT_EXPECT_EQ(test, 4, mcpage_test_taken(test, addr + 4 * PAGE_SIZE));
 }
 
 /* The zero page is no use of memory, and a page in it ends what counts. */
@@ -310,7 +289,7 @@ static void zero_page(struct kunit *test)
 	only(BIT(2));
 	for (i = 0; i < 4; i++)
 		mcpage_test_read_zero(test, addr + i * PAGE_SIZE);
-	KUNIT_EXPECT_EQ(test, 1, taken(test, addr + 4 * PAGE_SIZE));
+	KUNIT_EXPECT_EQ(test, 1, mcpage_test_taken(test, addr + 4 * PAGE_SIZE));
 }
 
 /* Each scope can ask for it; none of those below can refuse. */
@@ -321,23 +300,23 @@ static void scopes(struct kunit *test)
 
 	only(BIT(4));
 	mcpage_test_mode(MCPAGE_FIXED);
-	KUNIT_EXPECT_EQ(test, 16, taken(test, addr + block));
+	KUNIT_EXPECT_EQ(test, 16, mcpage_test_taken(test, addr + block));
 	if (VM_MCPAGE) {
 		KUNIT_ASSERT_EQ(test, 0,
 				mcpage_prctl_set(PR_MCPAGE_VMA, addr + 4 * block, block,
 						 BIT(4) | PR_MCPAGE_ADAPTIVE));
-		KUNIT_EXPECT_EQ(test, 1, taken(test, addr + 4 * block));
-		KUNIT_EXPECT_EQ(test, 16, taken(test, addr + 6 * block));
+		KUNIT_EXPECT_EQ(test, 1, mcpage_test_taken(test, addr + 4 * block));
+		KUNIT_EXPECT_EQ(test, 16, mcpage_test_taken(test, addr + 6 * block));
 	}
 	KUNIT_ASSERT_EQ(test, 0, mcpage_prctl_set(PR_MCPAGE_PROCESS,
 						  BIT(4) | PR_MCPAGE_ADAPTIVE, 0, 0));
 	/* Whoever asks first turns the hooks on. */
 	KUNIT_EXPECT_TRUE(test, static_key_enabled(&mcpage_adaptive_key));
-	KUNIT_EXPECT_EQ(test, 1, taken(test, addr + 9 * block));
+	KUNIT_EXPECT_EQ(test, 1, mcpage_test_taken(test, addr + 9 * block));
 	KUNIT_ASSERT_EQ(test, 0, mcpage_prctl_set(PR_MCPAGE_PROCESS, BIT(4), 0, 0));
-	KUNIT_EXPECT_EQ(test, 16, taken(test, addr + 12 * block));
+	KUNIT_EXPECT_EQ(test, 16, mcpage_test_taken(test, addr + 12 * block));
 	mcpage_test_mode(MCPAGE_ADAPTIVE);
-	KUNIT_EXPECT_EQ(test, 1, taken(test, addr + 15 * block));
+	KUNIT_EXPECT_EQ(test, 1, mcpage_test_taken(test, addr + 15 * block));
 }
 
 /* Huge pages beside the fault, mapped by one entry each, are full; zero ones not. */
@@ -352,16 +331,16 @@ static void huge_neighbour(struct kunit *test)
 	addr = mcpage_test_mmap_aligned(test, size, PMD_ORDER);
 	mcpage_test_mode(MCPAGE_FIXED);
 	for (i = 0; i < nr; i++)
-		KUNIT_ASSERT_EQ(test, 1 << PMD_ORDER, taken(test, addr + i * PMD_SIZE));
+		KUNIT_ASSERT_EQ(test, 1 << PMD_ORDER, mcpage_test_taken(test, addr + i * PMD_SIZE));
 	KUNIT_ASSERT_TRUE(test, mcpage_test_pmd_mapped(test, addr));
 	mcpage_test_mode(MCPAGE_ADAPTIVE);
-	KUNIT_EXPECT_EQ(test, 1 << PMD_ORDER, taken(test, addr + nr * PMD_SIZE));
+	KUNIT_EXPECT_EQ(test, 1 << PMD_ORDER, mcpage_test_taken(test, addr + nr * PMD_SIZE));
 	KUNIT_EXPECT_TRUE(test, mcpage_test_pmd_mapped(test, addr + nr * PMD_SIZE));
 
 	/* One of them is missing. */
 	KUNIT_ASSERT_EQ(test, 0, mcpage_test_zap(test, addr, PMD_SIZE));
 	KUNIT_ASSERT_EQ(test, 0, mcpage_test_zap(test, addr + nr * PMD_SIZE, PMD_SIZE));
-	KUNIT_EXPECT_EQ(test, 1, taken(test, addr + nr * PMD_SIZE));
+	KUNIT_EXPECT_EQ(test, 1, mcpage_test_taken(test, addr + nr * PMD_SIZE));
 
 	/* The huge zero page, which reads have in this mode too, is no use. */
 	KUNIT_ASSERT_EQ(test, 0, mcpage_test_zap(test, addr, size));
@@ -369,9 +348,9 @@ static void huge_neighbour(struct kunit *test)
 		mcpage_test_read_zero(test, addr + i * PMD_SIZE);
 		KUNIT_EXPECT_TRUE(test, mcpage_test_huge_zero(test, addr + i * PMD_SIZE));
 	}
-	KUNIT_EXPECT_EQ(test, 1, taken(test, addr + nr * PMD_SIZE));
+	KUNIT_EXPECT_EQ(test, 1, mcpage_test_taken(test, addr + nr * PMD_SIZE));
 	/* A write to it that justifies no huge page leaves the rest mapped. */
-	KUNIT_EXPECT_EQ(test, 1, taken(test, addr));
+	KUNIT_EXPECT_EQ(test, 1, mcpage_test_taken(test, addr));
 	KUNIT_EXPECT_TRUE(test, mcpage_test_zero_mapped(test, addr + PAGE_SIZE));
 }
 
@@ -397,18 +376,18 @@ static struct kunit_case mcpage_adaptive_cases[] = {
 	KUNIT_CASE_PARAM(order, order_gen_params),
 	KUNIT_CASE(pages),
 	KUNIT_CASE_PARAM(mode, mode_gen_params),
-	KUNIT_CASE_PARAM(upward, backing_gen_params),
-	KUNIT_CASE_PARAM(downward, backing_gen_params),
-	KUNIT_CASE_PARAM(threshold, backing_gen_params),
-	KUNIT_CASE_PARAM(hole, backing_gen_params),
-	KUNIT_CASE_PARAM(inside, backing_gen_params),
-	KUNIT_CASE_PARAM(page_table_edge, backing_gen_params),
-	KUNIT_CASE_PARAM(mapping_edge, backing_gen_params),
-	KUNIT_CASE_PARAM(refault, backing_gen_params),
-	KUNIT_CASE_PARAM(zero_page, backing_gen_params),
-	KUNIT_CASE_PARAM(scopes, backing_gen_params),
+	KUNIT_CASE_PARAM(upward, mcpage_test_backing_gen_params),
+	KUNIT_CASE_PARAM(downward, mcpage_test_backing_gen_params),
+	KUNIT_CASE_PARAM(threshold, mcpage_test_backing_gen_params),
+	KUNIT_CASE_PARAM(hole, mcpage_test_backing_gen_params),
+	KUNIT_CASE_PARAM(inside, mcpage_test_backing_gen_params),
+	KUNIT_CASE_PARAM(page_table_edge, mcpage_test_backing_gen_params),
+	KUNIT_CASE_PARAM(mapping_edge, mcpage_test_backing_gen_params),
+	KUNIT_CASE_PARAM(refault, mcpage_test_backing_gen_params),
+	KUNIT_CASE_PARAM(zero_page, mcpage_test_backing_gen_params),
+	KUNIT_CASE_PARAM(scopes, mcpage_test_backing_gen_params),
 	KUNIT_CASE(huge_neighbour),
-	KUNIT_CASE_PARAM(khugepaged_max, backing_gen_params),
+	KUNIT_CASE_PARAM(khugepaged_max, mcpage_test_backing_gen_params),
 	{}
 };
 

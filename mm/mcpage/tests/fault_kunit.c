@@ -14,11 +14,6 @@
 
 #include "helpers.h"
 
-static const char * const backing_names[NR_MCPAGE_BACKINGS] = {
-	[MCPAGE_FOLIO]	= "folio",
-	[MCPAGE_PAGES]	= "pages",
-};
-
 /* Parameters: every backing at every order that could be valid. */
 struct block_param {
 	enum mcpage_backing backing;
@@ -43,26 +38,10 @@ static const void *block_gen_params(const void *prev, char *desc)
 		if (!(mcpage_valid_orders() & BIT(p->order)))
 			continue;
 		snprintf(desc, KUNIT_PARAM_DESC_SIZE, "%s, order %u",
-			 backing_names[p->backing], p->order);
+			 mcpage_test_backing_name(p->backing), p->order);
 		return p;
 	}
 	return NULL;
-}
-
-static const enum mcpage_backing backings[] = { MCPAGE_FOLIO, MCPAGE_PAGES };
-
-static void backing_desc(const enum mcpage_backing *backing, char *desc)
-{
-	strscpy(desc, backing_names[*backing], KUNIT_PARAM_DESC_SIZE);
-}
-
-KUNIT_ARRAY_PARAM(backing, backings, backing_desc);
-
-static void start(struct kunit *test, enum mcpage_backing backing)
-{
-	mcpage_test_need_backing(test, backing);
-	mcpage_test_settings(test);
-	mcpage_test_set(MCPAGE_ALWAYS, backing);
 }
 
 static void allow(unsigned long orders)
@@ -133,7 +112,7 @@ static void write_fault(struct kunit *test)
 	const struct block_param *p = test->param_value;
 	unsigned long size = PAGE_SIZE << p->order;
 
-	start(test, p->backing);
+	mcpage_test_start(test, p->backing);
 	allow(BIT(p->order));
 	dirty_free_memory(test, p->order);
 	check_block(test, p->backing, p->order, 0);
@@ -144,11 +123,11 @@ static void write_fault(struct kunit *test)
 /* A read maps the zero page, as without mcpage; a write then gets a block. */
 static void read_fault(struct kunit *test)
 {
-	enum mcpage_backing backing = *(const enum mcpage_backing *)test->param_value;
+	enum mcpage_backing backing = mcpage_test_backing(test);
 	unsigned long addr;
 	u8 byte = 1;
 
-	start(test, backing);
+	mcpage_test_start(test, backing);
 	allow(BIT(4));
 	addr = mcpage_test_mmap_aligned(test, PAGE_SIZE << 4, 4);
 	KUNIT_ASSERT_EQ(test, 0, get_user(byte, (u8 __user *)addr));
@@ -161,10 +140,10 @@ static void read_fault(struct kunit *test)
 /* Of several orders the highest that fits is taken. */
 static void highest_order_first(struct kunit *test)
 {
-	enum mcpage_backing backing = *(const enum mcpage_backing *)test->param_value;
+	enum mcpage_backing backing = mcpage_test_backing(test);
 	unsigned long addr;
 
-	start(test, backing);
+	mcpage_test_start(test, backing);
 	allow(BIT(2) | BIT(3) | BIT(5));
 	addr = mcpage_test_mmap_aligned(test, PAGE_SIZE << 5, 5);
 	mcpage_test_write(test, addr + 3 * PAGE_SIZE);
@@ -175,11 +154,11 @@ static void highest_order_first(struct kunit *test)
 /* A VMA with an odd start and a short tail: smaller blocks, and the reason. */
 static void vma_edges(struct kunit *test)
 {
-	enum mcpage_backing backing = *(const enum mcpage_backing *)test->param_value;
+	enum mcpage_backing backing = mcpage_test_backing(test);
 	unsigned long block = PAGE_SIZE << 4;
 	unsigned long addr, first, unaligned, too_short;
 
-	start(test, backing);
+	mcpage_test_start(test, backing);
 	allow(BIT(2) | BIT(4));
 	addr = mcpage_test_mmap_aligned(test, 3 * block, 4);
 	/* What is left is pages 1 to 39 of three blocks of 16. */
@@ -214,12 +193,12 @@ static void vma_edges(struct kunit *test)
 /* A page that is there already stays, and smaller blocks go around it. */
 static void populated(struct kunit *test)
 {
-	enum mcpage_backing backing = *(const enum mcpage_backing *)test->param_value;
+	enum mcpage_backing backing = mcpage_test_backing(test);
 	unsigned long block = PAGE_SIZE << 4;
 	unsigned long addr, count;
 	u8 byte = 0;
 
-	start(test, backing);
+	mcpage_test_start(test, backing);
 	addr = mcpage_test_mmap_aligned(test, block, 4);
 	allow(0);
 	KUNIT_ASSERT_EQ(test, 0, put_user(0x77, (u8 __user *)(addr + 6 * PAGE_SIZE)));
@@ -241,11 +220,11 @@ static void populated(struct kunit *test)
 /* The rest of a page table behind the block is not looked at. */
 static void last_block_of_page_table(struct kunit *test)
 {
-	enum mcpage_backing backing = *(const enum mcpage_backing *)test->param_value;
+	enum mcpage_backing backing = mcpage_test_backing(test);
 	unsigned long block = PAGE_SIZE << 4;
 	unsigned long addr;
 
-	start(test, backing);
+	mcpage_test_start(test, backing);
 	allow(BIT(4));
 	addr = mcpage_test_mmap_aligned(test, 2 * PMD_SIZE, PMD_ORDER) + PMD_SIZE;
 	mcpage_test_write(test, addr);
@@ -291,11 +270,11 @@ static void fail_allocations(struct kunit *test, enum mcpage_backing backing,
 /* What cannot be had is tried at the next lower order, down to a page. */
 static void allocation_fails(struct kunit *test)
 {
-	enum mcpage_backing backing = *(const enum mcpage_backing *)test->param_value;
+	enum mcpage_backing backing = mcpage_test_backing(test);
 	unsigned long block = PAGE_SIZE << 4;
 	unsigned long addr, at4, at3, at2, alloc2;
 
-	start(test, backing);
+	mcpage_test_start(test, backing);
 	allow(BIT(2) | BIT(3) | BIT(4));
 	addr = mcpage_test_mmap_aligned(test, 2 * block, 4);
 	at4 = mcpage_stat_read(4, MCPAGE_STAT_FALLBACK);
@@ -335,11 +314,11 @@ static int charge(struct folio *folio, struct mm_struct *mm, gfp_t gfp)
 /* A charge that fails gives the whole block back, and costs no more than that. */
 static void charge_fails(struct kunit *test)
 {
-	enum mcpage_backing backing = *(const enum mcpage_backing *)test->param_value;
+	enum mcpage_backing backing = mcpage_test_backing(test);
 	unsigned long block = PAGE_SIZE << 4;
 	unsigned long addr, failed, fallback, rss;
 
-	start(test, backing);
+	mcpage_test_start(test, backing);
 	allow(BIT(2) | BIT(4));
 	addr = mcpage_test_mmap_aligned(test, block, 4);
 	failed = mcpage_stat_read(4, MCPAGE_STAT_CHARGE_FAILED);
@@ -368,7 +347,7 @@ static void address_space_unstable(struct kunit *test)
 	unsigned long block = PAGE_SIZE << 4;
 	unsigned long addr, count;
 
-	start(test, MCPAGE_PAGES);
+	mcpage_test_start(test, MCPAGE_PAGES);
 	allow(BIT(4));
 	addr = mcpage_test_mmap_aligned(test, block, 4);
 	count = mcpage_stat_read(4, MCPAGE_STAT_UNSTABLE_ADDRESS_SPACE);
@@ -387,7 +366,7 @@ static void address_space_unstable_folio(struct kunit *test)
 	static const unsigned int orders[] = { 4, PMD_ORDER };
 	unsigned int i;
 
-	start(test, MCPAGE_FOLIO);
+	mcpage_test_start(test, MCPAGE_FOLIO);
 	for (i = 0; i < ARRAY_SIZE(orders); i++) {
 		unsigned int order = orders[i];
 		unsigned long addr, count;
@@ -416,11 +395,11 @@ static unsigned int present_after_write(struct kunit *test, unsigned long addr)
 /* The scopes, seen from a fault. */
 static void scopes(struct kunit *test)
 {
-	enum mcpage_backing backing = *(const enum mcpage_backing *)test->param_value;
+	enum mcpage_backing backing = mcpage_test_backing(test);
 	unsigned long block = PAGE_SIZE << 4;
 	unsigned long addr;
 
-	start(test, backing);
+	mcpage_test_start(test, backing);
 	mcpage_test_set(MCPAGE_ADVISE, backing);
 	allow(BIT(2) | BIT(4));
 	addr = mcpage_test_mmap_aligned(test, 16 * block, 4);
@@ -462,11 +441,11 @@ static void scopes(struct kunit *test)
 /* The class of the mapping narrows like any scope. */
 static void class_scope(struct kunit *test)
 {
-	enum mcpage_backing backing = *(const enum mcpage_backing *)test->param_value;
+	enum mcpage_backing backing = mcpage_test_backing(test);
 	unsigned long block = PAGE_SIZE << 4;
 	unsigned long addr;
 
-	start(test, backing);
+	mcpage_test_start(test, backing);
 	addr = mcpage_test_mmap_aligned(test, 2 * block, 4);
 	mutex_lock(&mcpage_settings_lock);
 	mcpage_settings.class_orders[MCPAGE_MMAP] = BIT(2);
@@ -481,12 +460,12 @@ static void class_scope(struct kunit *test)
 /* What users have refused blocks with keeps its meaning. */
 static void refusals(struct kunit *test)
 {
-	enum mcpage_backing backing = *(const enum mcpage_backing *)test->param_value;
+	enum mcpage_backing backing = mcpage_test_backing(test);
 	unsigned long block = PAGE_SIZE << 4;
 	struct vm_area_struct *vma;
 	unsigned long addr;
 
-	start(test, backing);
+	mcpage_test_start(test, backing);
 	allow(BIT(4));
 	addr = mcpage_test_mmap_aligned(test, 4 * block, 4);
 	KUNIT_EXPECT_EQ(test, 16, present_after_write(test, addr));
@@ -535,7 +514,7 @@ static void thp_orders(struct kunit *test)
 	unsigned long addr;
 	unsigned int i;
 
-	start(test, MCPAGE_FOLIO);
+	mcpage_test_start(test, MCPAGE_FOLIO);
 	addr = mcpage_test_mmap_aligned(test, 4 * PMD_SIZE, PMD_ORDER);
 	mcpage_test_write(test, addr);
 	for (i = 0; i < ARRAY_SIZE(paths); i++) {
@@ -572,7 +551,7 @@ static void thp_gfp(struct kunit *test)
 	unsigned long addr;
 	gfp_t plain;
 
-	start(test, MCPAGE_FOLIO);
+	mcpage_test_start(test, MCPAGE_FOLIO);
 	addr = mcpage_test_mmap(test, PAGE_SIZE);
 	mcpage_test_set(MCPAGE_NEVER, MCPAGE_FOLIO);
 	plain = thp_gfp_answer(addr);
@@ -596,18 +575,18 @@ static void thp_gfp(struct kunit *test)
 
 static struct kunit_case mcpage_fault_cases[] = {
 	KUNIT_CASE_PARAM(write_fault, block_gen_params),
-	KUNIT_CASE_PARAM(read_fault, backing_gen_params),
-	KUNIT_CASE_PARAM(highest_order_first, backing_gen_params),
-	KUNIT_CASE_PARAM(vma_edges, backing_gen_params),
-	KUNIT_CASE_PARAM(populated, backing_gen_params),
-	KUNIT_CASE_PARAM(last_block_of_page_table, backing_gen_params),
-	KUNIT_CASE_PARAM(allocation_fails, backing_gen_params),
-	KUNIT_CASE_PARAM(charge_fails, backing_gen_params),
+	KUNIT_CASE_PARAM(read_fault, mcpage_test_backing_gen_params),
+	KUNIT_CASE_PARAM(highest_order_first, mcpage_test_backing_gen_params),
+	KUNIT_CASE_PARAM(vma_edges, mcpage_test_backing_gen_params),
+	KUNIT_CASE_PARAM(populated, mcpage_test_backing_gen_params),
+	KUNIT_CASE_PARAM(last_block_of_page_table, mcpage_test_backing_gen_params),
+	KUNIT_CASE_PARAM(allocation_fails, mcpage_test_backing_gen_params),
+	KUNIT_CASE_PARAM(charge_fails, mcpage_test_backing_gen_params),
 	KUNIT_CASE(address_space_unstable),
 	KUNIT_CASE(address_space_unstable_folio),
-	KUNIT_CASE_PARAM(scopes, backing_gen_params),
-	KUNIT_CASE_PARAM(class_scope, backing_gen_params),
-	KUNIT_CASE_PARAM(refusals, backing_gen_params),
+	KUNIT_CASE_PARAM(scopes, mcpage_test_backing_gen_params),
+	KUNIT_CASE_PARAM(class_scope, mcpage_test_backing_gen_params),
+	KUNIT_CASE_PARAM(refusals, mcpage_test_backing_gen_params),
 	KUNIT_CASE(thp_orders),
 	KUNIT_CASE(thp_gfp),
 	{}

@@ -18,6 +18,36 @@
 
 #include "helpers.h"
 
+static const char * const backing_names[NR_MCPAGE_BACKINGS] = {
+	[MCPAGE_FOLIO]	= "folio",
+	[MCPAGE_PAGES]	= "pages",
+};
+
+static const enum mcpage_backing backings[] = { MCPAGE_FOLIO, MCPAGE_PAGES };
+
+const char *mcpage_test_backing_name(enum mcpage_backing backing)
+{
+	return backing_names[backing];
+}
+
+static void backing_desc(const enum mcpage_backing *backing, char *desc)
+{
+	strscpy(desc, backing_names[*backing], KUNIT_PARAM_DESC_SIZE);
+}
+
+KUNIT_ARRAY_PARAM(backing, backings, backing_desc);
+
+const void *mcpage_test_backing_gen_params(const void *prev, char *desc)
+{
+	return backing_gen_params(prev, desc);
+}
+
+/* That of a case with these parameters. */
+enum mcpage_backing mcpage_test_backing(struct kunit *test)
+{
+	return *(const enum mcpage_backing *)test->param_value;
+}
+
 static void mcpage_test_restore(void *data)
 {
 	mutex_lock(&mcpage_settings_lock);
@@ -71,6 +101,14 @@ void mcpage_test_need_backing(struct kunit *test, enum mcpage_backing backing)
 		kunit_skip(test, "no transparent huge pages in this kernel");
 }
 
+/* Every mapping is governed and everything allowed, until the case ends. */
+void mcpage_test_start(struct kunit *test, enum mcpage_backing backing)
+{
+	mcpage_test_need_backing(test, backing);
+	mcpage_test_settings(test);
+	mcpage_test_set(MCPAGE_ALWAYS, backing);
+}
+
 unsigned long mcpage_test_mmap(struct kunit *test, unsigned long size)
 {
 	unsigned long addr;
@@ -97,6 +135,15 @@ unsigned long mcpage_test_mmap_aligned(struct kunit *test, unsigned long size,
 void mcpage_test_write(struct kunit *test, unsigned long addr)
 {
 	KUNIT_ASSERT_EQ(test, 0, put_user(0x5a, (u8 __user *)addr));
+}
+
+/* How many pages does a write map? */
+unsigned long mcpage_test_taken(struct kunit *test, unsigned long addr)
+{
+	unsigned long rss = mcpage_test_rss();
+
+	mcpage_test_write(test, addr);
+	return mcpage_test_rss() - rss;
 }
 
 /* Read a byte of memory that nobody has written to. */

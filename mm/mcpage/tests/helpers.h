@@ -13,6 +13,12 @@
 /* What a test reads from and writes to a file, at most. */
 #define MCPAGE_TEST_BUF	256
 
+/* Parameters: both backings. */
+const void *mcpage_test_backing_gen_params(const void *prev, char *desc);
+enum mcpage_backing mcpage_test_backing(struct kunit *test);
+const char *mcpage_test_backing_name(enum mcpage_backing backing);
+
+void mcpage_test_start(struct kunit *test, enum mcpage_backing backing);
 void mcpage_test_settings(struct kunit *test);
 void mcpage_test_set(enum mcpage_enabled enabled, enum mcpage_backing backing);
 void mcpage_test_mode(enum mcpage_mode mode);
@@ -20,6 +26,7 @@ unsigned long mcpage_test_mmap(struct kunit *test, unsigned long size);
 unsigned long mcpage_test_mmap_aligned(struct kunit *test, unsigned long size,
 				       unsigned int order);
 void mcpage_test_write(struct kunit *test, unsigned long addr);
+unsigned long mcpage_test_taken(struct kunit *test, unsigned long addr);
 void mcpage_test_read_zero(struct kunit *test, unsigned long addr);
 unsigned int mcpage_test_present(struct kunit *test, unsigned long start,
 				 unsigned long end);

@@ -16,34 +16,17 @@
 #define NR	BIT(ORDER)
 #define BLOCK	(PAGE_SIZE << ORDER)
 
-static const enum mcpage_backing backings[] = { MCPAGE_FOLIO, MCPAGE_PAGES };
-
-static void backing_desc(const enum mcpage_backing *backing, char *desc)
-{
-	strscpy(desc, *backing == MCPAGE_FOLIO ? "folio" : "pages",
-		KUNIT_PARAM_DESC_SIZE);
-}
-
-KUNIT_ARRAY_PARAM(backing, backings, backing_desc);
-
-static enum mcpage_backing backing_of(struct kunit *test)
-{
-	return *(const enum mcpage_backing *)test->param_value;
-}
-
 /* Blocks of one order are allowed. */
 static void begin(struct kunit *test, enum mcpage_backing backing)
 {
-	mcpage_test_need_backing(test, backing);
-	mcpage_test_settings(test);
-	mcpage_test_set(MCPAGE_ALWAYS, backing);
+	mcpage_test_start(test, backing);
 	WRITE_ONCE(mcpage_settings.orders, BIT(ORDER));
 }
 
 /* Four blocks, aligned. */
 static unsigned long start(struct kunit *test)
 {
-	begin(test, backing_of(test));
+	begin(test, mcpage_test_backing(test));
 	return mcpage_test_mmap_aligned(test, 4 * BLOCK, ORDER);
 }
 
@@ -53,15 +36,6 @@ static void read_pages(struct kunit *test, unsigned long addr, unsigned int nr)
 
 	for (i = 0; i < nr; i++)
 		mcpage_test_read_zero(test, addr + i * PAGE_SIZE);
-}
-
-/* How many pages does a write map? */
-static unsigned long taken(struct kunit *test, unsigned long addr)
-{
-	unsigned long rss = mcpage_test_rss();
-
-	mcpage_test_write(test, addr);
-	return mcpage_test_rss() - rss;
 }
 
 /* All of the block is replaced, on every page of it, and nothing beside it. */
@@ -74,12 +48,12 @@ static void whole_block(struct kunit *test)
 	for (i = 0; i < ARRAY_SIZE(offset); i++) {
 		read_pages(test, addr, 3 * NR);
 		KUNIT_ASSERT_EQ(test, 0, mcpage_test_present(test, addr, addr + 3 * BLOCK));
-		KUNIT_EXPECT_EQ(test, NR, taken(test, first + offset[i]));
+		KUNIT_EXPECT_EQ(test, NR, mcpage_test_taken(test, first + offset[i]));
 		KUNIT_EXPECT_EQ(test, NR, mcpage_test_present(test, addr, addr + 3 * BLOCK));
 		KUNIT_EXPECT_EQ(test, NR, mcpage_test_present(test, first, first + BLOCK));
 		KUNIT_EXPECT_EQ(test, allocs + i + 1,
 				mcpage_stat_read(ORDER, MCPAGE_STAT_ALLOC));
-		KUNIT_EXPECT_EQ(test, backing_of(test) == MCPAGE_FOLIO ? ORDER : 0,
+		KUNIT_EXPECT_EQ(test, mcpage_test_backing(test) == MCPAGE_FOLIO ? ORDER : 0,
 				mcpage_test_order(test, first));
 		KUNIT_EXPECT_TRUE(test, mcpage_test_zero(test, addr, first + offset[i]));
 		KUNIT_EXPECT_TRUE(test, mcpage_test_zero(test, first + offset[i] + 1,
@@ -94,7 +68,7 @@ static void partly_read(struct kunit *test)
 	unsigned long addr = start(test);
 
 	read_pages(test, addr + 3 * PAGE_SIZE, 1);
-	KUNIT_EXPECT_EQ(test, NR, taken(test, addr + 3 * PAGE_SIZE));
+	KUNIT_EXPECT_EQ(test, NR, mcpage_test_taken(test, addr + 3 * PAGE_SIZE));
 	KUNIT_EXPECT_TRUE(test, mcpage_test_zero(test, addr, addr + 3 * PAGE_SIZE));
 }
 
@@ -109,7 +83,7 @@ static void page_with_data(struct kunit *test)
 	WRITE_ONCE(mcpage_settings.orders, BIT(ORDER));
 	populated = mcpage_stat_read(ORDER, MCPAGE_STAT_PAGE_TABLE_POPULATED);
 	read_pages(test, addr, 4);
-	KUNIT_EXPECT_EQ(test, 1, taken(test, addr));
+	KUNIT_EXPECT_EQ(test, 1, mcpage_test_taken(test, addr));
 	KUNIT_EXPECT_EQ(test, populated + 1,
 			mcpage_stat_read(ORDER, MCPAGE_STAT_PAGE_TABLE_POPULATED));
 	KUNIT_ASSERT_EQ(test, 0, get_user(byte, (u8 __user *)(addr + 9 * PAGE_SIZE)));
@@ -122,11 +96,11 @@ static void not_governed(struct kunit *test)
 	unsigned long addr = start(test);
 
 	read_pages(test, addr, 2 * NR);
-	mcpage_test_set(MCPAGE_ADVISE, backing_of(test));
-	KUNIT_EXPECT_EQ(test, 1, taken(test, addr));
-	mcpage_test_set(MCPAGE_ALWAYS, backing_of(test));
+	mcpage_test_set(MCPAGE_ADVISE, mcpage_test_backing(test));
+	KUNIT_EXPECT_EQ(test, 1, mcpage_test_taken(test, addr));
+	mcpage_test_set(MCPAGE_ALWAYS, mcpage_test_backing(test));
 	WRITE_ONCE(mcpage_settings.orders, 0);
-	KUNIT_EXPECT_EQ(test, 1, taken(test, addr + BLOCK));
+	KUNIT_EXPECT_EQ(test, 1, mcpage_test_taken(test, addr + BLOCK));
 }
 
 /* In the adaptive mode it takes a neighbourhood in use, as any write does. */
@@ -136,13 +110,13 @@ static void adaptive(struct kunit *test)
 
 	mcpage_test_mode(MCPAGE_ADAPTIVE);
 	read_pages(test, addr, 2 * NR);
-	KUNIT_EXPECT_EQ(test, 1, taken(test, addr + BLOCK));
+	KUNIT_EXPECT_EQ(test, 1, mcpage_test_taken(test, addr + BLOCK));
 	KUNIT_ASSERT_EQ(test, 0, mcpage_test_zap(test, addr, 2 * BLOCK));
 	mcpage_test_mode(MCPAGE_FIXED);
-	KUNIT_ASSERT_EQ(test, NR, taken(test, addr));
+	KUNIT_ASSERT_EQ(test, NR, mcpage_test_taken(test, addr));
 	mcpage_test_mode(MCPAGE_ADAPTIVE);
 	read_pages(test, addr + BLOCK, NR);
-	KUNIT_EXPECT_EQ(test, NR, taken(test, addr + BLOCK));
+	KUNIT_EXPECT_EQ(test, NR, mcpage_test_taken(test, addr + BLOCK));
 }
 
 #ifdef CONFIG_TRANSPARENT_HUGEPAGE
@@ -170,7 +144,7 @@ static void allocation_fails(struct kunit *test)
 	kunit_activate_static_stub(test, mcpage_folio_alloc, no_folio);
 #endif
 	kunit_activate_static_stub(test, mcpage_pages_alloc, no_pages);
-	KUNIT_EXPECT_EQ(test, 1, taken(test, addr));
+	KUNIT_EXPECT_EQ(test, 1, mcpage_test_taken(test, addr));
 	KUNIT_EXPECT_EQ(test, fallback + 1, mcpage_stat_read(ORDER, MCPAGE_STAT_FALLBACK));
 }
 
@@ -232,7 +206,7 @@ static void pinned_for_long(struct kunit *test)
 	page = pin(test, addr, FOLL_LONGTERM);
 	KUNIT_EXPECT_FALSE(test, is_zero_page(page));
 	KUNIT_EXPECT_EQ(test, rss + 1, mcpage_test_rss());
-	KUNIT_EXPECT_EQ(test, 0, taken(test, addr));
+	KUNIT_EXPECT_EQ(test, 0, mcpage_test_taken(test, addr));
 	KUNIT_EXPECT_EQ(test, 0x5a, *(u8 *)page_address(page));
 	unpin_user_page(page);
 }
@@ -246,7 +220,7 @@ static void pinned(struct kunit *test)
 	read_pages(test, addr, NR);
 	page = pin(test, addr, 0);
 	KUNIT_EXPECT_TRUE(test, is_zero_page(page));
-	KUNIT_EXPECT_EQ(test, NR, taken(test, addr));
+	KUNIT_EXPECT_EQ(test, NR, mcpage_test_taken(test, addr));
 	KUNIT_EXPECT_NULL(test, memchr_inv(page_address(page), 0, PAGE_SIZE));
 	unpin_user_page(page);
 }
@@ -269,7 +243,7 @@ static void huge_zero_page(struct kunit *test)
 		KUNIT_ASSERT_EQ(test, 0, mcpage_test_present(test, addr, addr + PMD_SIZE));
 		/* None: order 0 is not in a set. */
 		WRITE_ONCE(mcpage_settings.orders, BIT(order) & ~1UL);
-		KUNIT_EXPECT_EQ(test, 1UL << order, taken(test, addr + BLOCK + 5));
+		KUNIT_EXPECT_EQ(test, 1UL << order, mcpage_test_taken(test, addr + BLOCK + 5));
 		KUNIT_EXPECT_EQ(test, order == PMD_ORDER,
 				mcpage_test_pmd_mapped(test, addr + BLOCK));
 		KUNIT_EXPECT_TRUE(test, mcpage_test_zero(test, addr, addr + BLOCK + 5));
@@ -297,16 +271,16 @@ static void replaceable(struct kunit *test)
 }
 
 static struct kunit_case mcpage_zeropage_cases[] = {
-	KUNIT_CASE_PARAM(whole_block, backing_gen_params),
-	KUNIT_CASE_PARAM(partly_read, backing_gen_params),
-	KUNIT_CASE_PARAM(page_with_data, backing_gen_params),
-	KUNIT_CASE_PARAM(not_governed, backing_gen_params),
-	KUNIT_CASE_PARAM(adaptive, backing_gen_params),
-	KUNIT_CASE_PARAM(allocation_fails, backing_gen_params),
-	KUNIT_CASE_PARAM(address_space_unstable, backing_gen_params),
-	KUNIT_CASE_PARAM(forced_write, backing_gen_params),
-	KUNIT_CASE_PARAM(pinned, backing_gen_params),
-	KUNIT_CASE_PARAM(pinned_for_long, backing_gen_params),
+	KUNIT_CASE_PARAM(whole_block, mcpage_test_backing_gen_params),
+	KUNIT_CASE_PARAM(partly_read, mcpage_test_backing_gen_params),
+	KUNIT_CASE_PARAM(page_with_data, mcpage_test_backing_gen_params),
+	KUNIT_CASE_PARAM(not_governed, mcpage_test_backing_gen_params),
+	KUNIT_CASE_PARAM(adaptive, mcpage_test_backing_gen_params),
+	KUNIT_CASE_PARAM(allocation_fails, mcpage_test_backing_gen_params),
+	KUNIT_CASE_PARAM(address_space_unstable, mcpage_test_backing_gen_params),
+	KUNIT_CASE_PARAM(forced_write, mcpage_test_backing_gen_params),
+	KUNIT_CASE_PARAM(pinned, mcpage_test_backing_gen_params),
+	KUNIT_CASE_PARAM(pinned_for_long, mcpage_test_backing_gen_params),
 	KUNIT_CASE(huge_zero_page),
 	KUNIT_CASE(replaceable),
 	{}
