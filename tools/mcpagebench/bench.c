@@ -62,17 +62,35 @@ void bench_fail(const char *fmt, ...)
 	exit(1);
 }
 
-void bench_number(struct json_object *result, const char *key, double value)
+void bench_decimals(struct json_object *result, const char *key, double value,
+		    int decimals)
 {
 	char text[64];
 
-	snprintf(text, sizeof(text), "%.1f", value);
+	snprintf(text, sizeof(text), "%.*f", decimals, value);
 	json_object_object_add(result, key, json_object_new_double_s(value, text));
+}
+
+void bench_number(struct json_object *result, const char *key, double value)
+{
+	bench_decimals(result, key, value, 1);
 }
 
 void bench_value(struct json_object *result, double value)
 {
 	bench_number(result, "value", value);
+}
+
+static int compare(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return (x > y) - (x < y);
+}
+
+void bench_sort(double *values, size_t nr)
+{
+	qsort(values, nr, sizeof(*values), compare);
 }
 
 double bench_clock(clockid_t clock)
@@ -175,16 +193,22 @@ long long bench_vmstat(const char *name)
 	return found;
 }
 
-unsigned long bench_resident_kib(void)
+unsigned long bench_rollup_kib(const char *key)
 {
-	char text[4096], *line;
+	char text[4096], start[64], *line;
 	unsigned long kib;
 
 	bench_get("/proc/self/smaps_rollup", text, sizeof(text));
-	line = strstr(text, "\nAnonymous:");
-	if (!line || sscanf(line, "\nAnonymous: %lu kB", &kib) != 1)
-		bench_fail("no Anonymous in smaps_rollup");
+	snprintf(start, sizeof(start), "\n%s:", key);
+	line = strstr(text, start);
+	if (!line || sscanf(line + strlen(start), "%lu kB", &kib) != 1)
+		bench_fail("no %s in smaps_rollup", key);
 	return kib;
+}
+
+unsigned long bench_resident_kib(void)
+{
+	return bench_rollup_kib("Anonymous");
 }
 
 long long bench_blocks(unsigned int order)
@@ -346,31 +370,34 @@ static void run_configs(const struct options *options, struct json_object *resul
 	}
 }
 
-/* A list of orders, with ranges as the kernel writes them: 2-4,9. */
-static bool parse_orders(const char *text, unsigned long *orders)
+bool bench_list(const char *text, bench_item_t item, unsigned long *list)
 {
 	unsigned long first, last;
-	char *end;
 
-	*orders = 0;
-	do {
-		first = strtoul(text, &end, 10);
-		last = first;
-		if (end == text)
+	for (*list = 0;; text++) {
+		if (!item(&text, &first))
 			return false;
-		if (*end == '-') {
-			text = end + 1;
-			last = strtoul(text, &end, 10);
-			if (end == text)
+		last = first;
+		if (*text == '-') {
+			text++;
+			if (!item(&text, &last))
 				return false;
 		}
 		if (last < first || last >= MAX_ORDERS)
 			return false;
 		for (; first <= last; first++)
-			*orders |= 1UL << first;
-		text = end + 1;
-	} while (*end == ',');
-	return !*end;
+			*list |= 1UL << first;
+		if (*text != ',')
+			return !*text;
+	}
+}
+
+static bool order_item(const char **text, unsigned long *order)
+{
+	const char *begin = *text;
+
+	*order = strtoul(begin, (char **)text, 10);
+	return *text != begin;
 }
 
 static error_t parse_option(int key, char *arg, struct argp_state *state)
@@ -380,7 +407,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 
 	switch (key) {
 	case 'o':
-		if (!parse_orders(arg, &options->orders))
+		if (!bench_list(arg, order_item, &options->orders))
 			argp_error(state, "not a list of orders: %s", arg);
 		return 0;
 	case 'c':
@@ -406,6 +433,26 @@ static const struct argp_option option_table[] = {
 	{ 0 }
 };
 
+struct json_object *bench_document(void)
+{
+	struct json_object *doc = json_object_new_object();
+	struct utsname uts;
+
+	if (uname(&uts))
+		bench_die("uname");
+	json_object_object_add(doc, "program", json_object_new_string(bench_name));
+	json_object_object_add(doc, "kernel", json_object_new_string(uts.release));
+	return doc;
+}
+
+void bench_print(struct json_object *doc)
+{
+	if (puts(json_object_to_json_string_ext(doc, JSON_C_TO_STRING_PRETTY)) < 0 ||
+	    fclose(stdout))
+		bench_die("stdout");
+	json_object_put(doc);
+}
+
 int bench_main(const struct bench_program *program, int argc, char **argv)
 {
 	const struct argp argp = {
@@ -416,18 +463,13 @@ int bench_main(const struct bench_program *program, int argc, char **argv)
 		.program = program, .orders = program->orders,
 	};
 	struct json_object *doc, *results;
-	struct utsname uts;
 
 	bench_name = program->name;
 	page_size = sysconf(_SC_PAGESIZE);
 	argp_parse(&argp, argc, argv, 0, NULL, &options);
-	if (uname(&uts))
-		bench_die("uname");
 
-	doc = json_object_new_object();
+	doc = bench_document();
 	results = json_object_new_array();
-	json_object_object_add(doc, "program", json_object_new_string(program->name));
-	json_object_object_add(doc, "kernel", json_object_new_string(uts.release));
 	json_object_object_add(doc, "mcpage", json_object_new_boolean(bench_has_mcpage()));
 	json_object_object_add(doc, "results", results);
 
@@ -451,9 +493,6 @@ int bench_main(const struct bench_program *program, int argc, char **argv)
 	}
 	if (!json_object_array_length(results))
 		bench_fail("nothing was measured");
-	if (puts(json_object_to_json_string_ext(doc, JSON_C_TO_STRING_PRETTY)) < 0 ||
-	    fclose(stdout))
-		bench_die("stdout");
-	json_object_put(doc);
+	bench_print(doc);
 	return 0;
 }

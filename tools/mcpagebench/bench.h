@@ -112,6 +112,15 @@ extern long page_size;
 
 int bench_main(const struct bench_program *program, int argc, char **argv);
 
+/* For programs that have no such table: the beginning of a document, and its end. */
+struct json_object *bench_document(void);
+void bench_print(struct json_object *doc);
+
+/* Read the number that @text begins with, and move that behind it. */
+typedef bool (*bench_item_t)(const char **text, unsigned long *value);
+/* A list with ranges as the kernel writes them, 2-4,9, as a mask. */
+bool bench_list(const char *text, bench_item_t item, unsigned long *list);
+
 /* Print "NAME: WHAT: STRERROR" and exit with 1. */
 void __attribute__((noreturn)) bench_die(const char *what);
 /* The same with a message of one's own. */
@@ -121,6 +130,12 @@ void __attribute__((noreturn, format(printf, 1, 2))) bench_fail(const char *fmt,
 void bench_value(struct json_object *result, double value);
 /* Any other figure of the case. */
 void bench_number(struct json_object *result, const char *key, double value);
+/* The same with this many decimals. */
+void bench_decimals(struct json_object *result, const char *key, double value,
+		    int decimals);
+
+/* The smallest one first. */
+void bench_sort(double *values, size_t nr);
 
 /* Nanoseconds of CLOCK_MONOTONIC, or of another clock. */
 double bench_now(void);
@@ -140,6 +155,8 @@ void bench_put(const char *path, const char *text);
 void bench_get(const char *path, char *buf, size_t size);
 /* A counter of /proc/vmstat, -1 where there is none of this name. */
 long long bench_vmstat(const char *name);
+/* A line of /proc/self/smaps_rollup. */
+unsigned long bench_rollup_kib(const char *key);
 /* The anonymous memory of this process in KiB, page by page and not as counted. */
 unsigned long bench_resident_kib(void);
 /* How many blocks of this order faults were given since boot. */

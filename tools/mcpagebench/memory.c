@@ -150,13 +150,6 @@ static double run_round(struct memory *memory, const struct steps *steps)
 	return ns;
 }
 
-static int compare(const void *a, const void *b)
-{
-	const double *x = a, *y = b;
-
-	return (*x > *y) - (*x < *y);
-}
-
 static void run(struct json_object *result, const struct bench_config *config)
 {
 	const struct steps *steps = config->data;
@@ -176,7 +169,7 @@ static void run(struct json_object *result, const struct bench_config *config)
 		ns[i] = run_round(&memory, steps);
 		bench_unmap(memory.region, REGION);
 	}
-	qsort(ns, rounds, sizeof(*ns), compare);
+	bench_sort(ns, rounds);
 	bench_value(result, ns[rounds / 2] / pages());
 }
 

@@ -189,13 +189,6 @@ static double run_round(const struct work *work, const struct worker *workers, i
 	return end - begin;
 }
 
-static int compare(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
-}
-
 static void run_rounds(struct json_object *result, const struct work *work,
 		       const struct worker *workers, int nr)
 {
@@ -205,7 +198,7 @@ static void run_rounds(struct json_object *result, const struct work *work,
 
 	for (round = 0; round < ROUNDS; round++)
 		ns[round] = run_round(work, workers, nr);
-	qsort(ns, ROUNDS, sizeof(*ns), compare);
+	bench_sort(ns, ROUNDS);
 	bench_value(result, ns[ROUNDS / 2] / pages);
 	bench_number(result, "fastest", ns[0] / pages);
 }
