@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * mcpage: what core mm calls. Everything here is a stub without CONFIG_MCPAGE,
- * and a branch that is not taken until a policy is in force.
+ * mcpage: what core mm calls. Everything here is a stub without CONFIG_MCPAGE, and
+ * a branch that is not taken until mcpage is on, mostly until a policy is in force.
  */
 #ifndef _LINUX_MCPAGE_H
 #define _LINUX_MCPAGE_H
@@ -12,6 +12,7 @@
 #include <linux/mm_types.h>
 #include <uapi/linux/mcpage.h>
 
+struct folio;
 struct vm_fault;
 
 /**
@@ -68,6 +69,7 @@ enum mcpage_stat_item {
 DECLARE_STATIC_KEY_FALSE(mcpage_key);
 DECLARE_STATIC_KEY_FALSE(mcpage_pages_key);
 DECLARE_STATIC_KEY_FALSE(mcpage_adaptive_key);
+DECLARE_STATIC_KEY_FALSE(mcpage_clear_key);
 extern u32 mcpage_always;
 
 unsigned long mcpage_thp_orders(struct vm_area_struct *vma,
@@ -85,6 +87,8 @@ void __mcpage_fault_unfit(struct vm_fault *vmf, unsigned int order);
 vm_fault_t __mcpage_fault_pages(struct vm_fault *vmf);
 void __mcpage_fault_result(struct vm_fault *vmf, unsigned int order,
 			   enum mcpage_stat_item item);
+void __mcpage_zero_folio(struct folio *folio, unsigned long addr_hint);
+void __mcpage_collapse_zero(struct folio *folio, unsigned int unused);
 void mcpage_exec(struct mm_struct *mm, bool privileged);
 int mcpage_prctl_set(unsigned long scope, unsigned long arg3,
 		     unsigned long arg4, unsigned long arg5);
@@ -199,6 +203,36 @@ static inline unsigned int mcpage_max_ptes_none(struct vm_area_struct *vma,
 }
 
 /**
+ * mcpage_zero_folio - clear a folio that will be mapped to user space
+ * @folio: the folio, fresh from the page allocator unless it is one of hugetlb
+ * @addr_hint: the address that will be accessed, or the one that it will start at
+ *
+ * Context: process context, may sleep.
+ * Return: true if it is cleared, false if it has to be done in another way.
+ */
+static inline bool mcpage_zero_folio(struct folio *folio, unsigned long addr_hint)
+{
+	if (!static_branch_unlikely(&mcpage_clear_key))
+		return false;
+	__mcpage_zero_folio(folio, addr_hint);
+	return true;
+}
+
+/**
+ * mcpage_collapse_zero - clear a huge page while nobody has to wait for it
+ * @folio: the folio that pages will be collapsed into, marked uptodate if all of
+ *	it is cleared
+ * @unused: how many of its pages will have nothing copied to them
+ *
+ * Context: process context, may sleep; mmap_lock is not held.
+ */
+static inline void mcpage_collapse_zero(struct folio *folio, unsigned int unused)
+{
+	if (static_branch_unlikely(&mcpage_clear_key))
+		__mcpage_collapse_zero(folio, unused);
+}
+
+/**
  * mcpage_fault_result - count and trace what became of one block
  * @vmf: the fault
  * @order: the block's order; order 0, a single page, is not counted
@@ -302,6 +336,15 @@ static inline unsigned int mcpage_max_ptes_none(struct vm_area_struct *vma,
 						unsigned int max)
 {
 	return max;
+}
+
+static inline bool mcpage_zero_folio(struct folio *folio, unsigned long addr_hint)
+{
+	return false;
+}
+
+static inline void mcpage_collapse_zero(struct folio *folio, unsigned int unused)
+{
 }
 
 static inline void mcpage_fault_unfit(struct vm_fault *vmf, unsigned int order)

@@ -332,8 +332,8 @@ static int mcpage_pages_charge(struct page *page, unsigned int nr,
 }
 
 /* The page that faulted comes last, so that it is the one left in the cache. */
-static void mcpage_pages_clear(struct page *page, unsigned int nr,
-			       unsigned long addr, unsigned int faulting)
+static void mcpage_pages_clear_each(struct page *page, unsigned int nr,
+				    unsigned long addr, unsigned int faulting)
 {
 	unsigned int i;
 
@@ -344,6 +344,15 @@ static void mcpage_pages_clear(struct page *page, unsigned int nr,
 		clear_user_highpage(page + i, addr + i * PAGE_SIZE);
 	}
 	clear_user_highpage(page + faulting, addr + faulting * PAGE_SIZE);
+}
+
+static void mcpage_pages_clear(struct page *page, unsigned int nr,
+			       unsigned long addr, unsigned long fault)
+{
+	unsigned int i;
+
+	if (!mcpage_clear_pages(page, nr, fault - addr))
+		mcpage_pages_clear_each(page, nr, addr, (fault - addr) >> PAGE_SHIFT);
 	for (i = 0; i < nr; i++)
 		__folio_mark_uptodate(page_folio(page + i));
 }
@@ -376,8 +385,7 @@ struct page *mcpage_pages_get(struct vm_fault *vmf, unsigned long orders,
 			mcpage_result(vmf, order, MCPAGE_STAT_CHARGE_FAILED);
 		} else {
 			folio_throttle_swaprate(page_folio(page), gfp);
-			mcpage_pages_clear(page, nr, addr,
-					   (vmf->address - addr) >> PAGE_SHIFT);
+			mcpage_pages_clear(page, nr, addr, vmf->address);
 			*orderp = order;
 			return page;
 		}

@@ -21,6 +21,8 @@
 #include <linux/percpu.h>
 #include <linux/pgtable.h>
 
+#include "clear.h"
+
 /*
  * The smallest order of a block: a large anonymous folio of order 1 has no room
  * for the link of the deferred split list, which is in its third page.
@@ -103,8 +105,8 @@ enum mcpage_effort {
  * @mode: how the order is chosen, an enum mcpage_mode
  * @backing: what blocks are made of, an enum mcpage_backing
  * @effort: how hard a fault tries, an enum mcpage_effort
- * @used: some process or VMA has had a policy since boot. Until then "advise"
- *	costs as little as "never".
+ * @used: some process or VMA has had a policy since boot. Until then faults cost
+ *	as little with "advise" as with "never".
  * @used_adaptive: one of them asked for the adaptive mode
  *
  * Each field is read on its own, without a lock, and written under
@@ -180,6 +182,7 @@ gfp_t mcpage_effort_gfp(enum mcpage_effort effort);
 enum mcpage_class mcpage_vma_class(const struct vm_area_struct *vma);
 unsigned long mcpage_vma_orders(const struct vm_area_struct *vma,
 				unsigned long vm_flags);
+void mcpage_switch(struct static_key_false *key, bool on);
 void mcpage_settings_changed(void);
 void mcpage_policy_in_use(mcpage_policy_t policy);
 
@@ -272,11 +275,73 @@ int mcpage_charge(struct folio *folio, struct mm_struct *mm, gfp_t gfp);
 vm_fault_t mcpage_check_stable(struct mm_struct *mm);
 #endif
 
+/**
+ * struct mcpage_clear_settings - how memory is cleared, as sysfs shows it
+ * @method: an enum mcpage_clear_method
+ * @cached_kb: the most around a fault that is left in the caches, in KiB
+ * @chunk_kb: the most that is cleared without a pause, in KiB
+ *
+ * Each field is read on its own, without a lock, and written under
+ * mcpage_settings_lock.
+ */
+struct mcpage_clear_settings {
+	unsigned int method;
+	unsigned int cached_kb;
+	unsigned int chunk_kb;
+};
+
+/**
+ * struct mcpage_clear_stats - what one CPU has cleared
+ * @calls: chunks, by method
+ * @bytes: bytes, by method
+ */
+struct mcpage_clear_stats {
+	unsigned long calls[NR_MCPAGE_CLEAR_METHODS];
+	unsigned long bytes[NR_MCPAGE_CLEAR_METHODS];
+};
+
+/* clear.c */
+extern struct mcpage_clear_settings mcpage_clear_settings;
+extern const char * const mcpage_clear_names[NR_MCPAGE_CLEAR_METHODS];
+unsigned int mcpage_clear_methods(void);
+int mcpage_clear_set(enum mcpage_clear_method method);
+void mcpage_clear_changed(void);
+void mcpage_clear_stat_read(enum mcpage_clear_method method, u64 *calls, u64 *bytes);
+ssize_t mcpage_clear_measured_show(char *buf);
+void __mcpage_clear_pages(struct page *page, unsigned int nr, unsigned long offset);
+#if IS_ENABLED(CONFIG_KUNIT)
+bool mcpage_init_on_alloc(void);
+#endif
+
+/**
+ * mcpage_clear_pages - clear contiguous pages that will be mapped to user space
+ * @page: the first page, fresh from the page allocator
+ * @nr: how many pages
+ * @offset: where among them the fault was, in bytes
+ *
+ * Context: process context, may sleep.
+ * Return: true if they are cleared, false if it has to be done in another way.
+ */
+static inline bool mcpage_clear_pages(struct page *page, unsigned int nr,
+				      unsigned long offset)
+{
+	if (!static_branch_unlikely(&mcpage_clear_key))
+		return false;
+	__mcpage_clear_pages(page, nr, offset);
+	return true;
+}
+
 /* sysfs.c */
 int mcpage_orders_parse(const char *buf, size_t len, unsigned long valid,
 			unsigned long *orders);
+ssize_t mcpage_choice_show(char *buf, const char * const *names, int nr, int active);
+int mcpage_choice_parse(const char *buf, size_t count, const char * const *names,
+			int nr);
 #if IS_ENABLED(CONFIG_KUNIT)
 extern struct kobject *mcpage_kobj;
 #endif
+
+/* sysfs_clear.c */
+extern const struct attribute_group mcpage_clear_group;
 
 #endif /* _MM_MCPAGE_INTERNAL_H */

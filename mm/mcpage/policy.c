@@ -356,7 +356,14 @@ void mcpage_exec(struct mm_struct *mm, bool privileged)
 #define MCPAGE_READY_ADAPTIVE	BIT(1)
 static unsigned long mcpage_ready;
 
-static void mcpage_switch(struct static_key_false *key, bool on)
+/**
+ * mcpage_switch - switch a static key, if it is not as it should be
+ * @key: the key
+ * @on: how it should be
+ *
+ * Context: process context, may sleep; mcpage_settings_lock is held.
+ */
+void mcpage_switch(struct static_key_false *key, bool on)
 {
 	if (on == static_key_enabled(&key->key))
 		return;
@@ -386,6 +393,7 @@ void mcpage_settings_changed(void)
 	mcpage_switch(&mcpage_pages_key, active && s->backing == MCPAGE_PAGES);
 	mcpage_switch(&mcpage_adaptive_key, active &&
 		      (s->mode == MCPAGE_ADAPTIVE || s->used_adaptive));
+	mcpage_clear_changed();
 	/* Pairs with mcpage_policy_in_use(). */
 	smp_store_release(&mcpage_ready, (s->used ? MCPAGE_READY : 0) |
 			  (s->used_adaptive ? MCPAGE_READY_ADAPTIVE : 0));

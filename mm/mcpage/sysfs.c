@@ -79,9 +79,17 @@ static ssize_t mcpage_orders_store(const char *buf, size_t count,
 	return count;
 }
 
-/* Show the choices; those without a name are not available. */
-static ssize_t mcpage_choice_show(char *buf, const char * const *names, int nr,
-				  int active)
+/**
+ * mcpage_choice_show - show choices, with brackets around the active one
+ * @buf: a page
+ * @names: their names; those whose name is empty are not available
+ * @nr: how many there are
+ * @active: the active one
+ *
+ * Context: any.
+ * Return: how many bytes were written to @buf.
+ */
+ssize_t mcpage_choice_show(char *buf, const char * const *names, int nr, int active)
 {
 	const char *space = "";
 	ssize_t len = 0;
@@ -97,9 +105,18 @@ static ssize_t mcpage_choice_show(char *buf, const char * const *names, int nr,
 	return len + sysfs_emit_at(buf, len, "\n");
 }
 
-/* Return: the choice, or -EINVAL. */
-static int mcpage_choice_parse(const char *buf, size_t count,
-			       const char * const *names, int nr)
+/**
+ * mcpage_choice_parse - read the name of a choice
+ * @buf: the text, ended by a NUL; one newline may end it
+ * @count: its length in bytes
+ * @names: the names; those that are empty are not available
+ * @nr: how many there are
+ *
+ * Context: any.
+ * Return: the choice, or -EINVAL.
+ */
+int mcpage_choice_parse(const char *buf, size_t count, const char * const *names,
+			int nr)
 {
 	int i = __sysfs_match_string(names, nr, buf);
 
@@ -220,6 +237,8 @@ static ssize_t features_show(struct kobject *kobj, struct kobj_attribute *attr,
 	if (IS_ENABLED(CONFIG_TRANSPARENT_HUGEPAGE))
 		len += sysfs_emit_at(buf, len, "folio\n");
 	len += sysfs_emit_at(buf, len, "pages\nadaptive\nzeropage\n");
+	if (mcpage_clear_methods() & MCPAGE_CLEAR_EXTENT)
+		len += sysfs_emit_at(buf, len, "clear\n");
 	if (IS_ENABLED(CONFIG_VM_EVENT_COUNTERS))
 		len += sysfs_emit_at(buf, len, "vmstat\n");
 	return len;
@@ -244,6 +263,12 @@ static struct attribute *mcpage_attrs[] = {
 
 static const struct attribute_group mcpage_group = {
 	.attrs = mcpage_attrs,
+};
+
+static const struct attribute_group *mcpage_groups[] = {
+	&mcpage_group,
+	&mcpage_clear_group,
+	NULL
 };
 
 /* -------- vma/<class>/ and order-<N>/ -------- */
@@ -396,7 +421,7 @@ static int __init mcpage_sysfs_init(void)
 	mcpage_kobj = kobject_create_and_add("mcpage", mm_kobj);
 	if (!mcpage_kobj)
 		return -ENOMEM;
-	err = sysfs_create_group(mcpage_kobj, &mcpage_group);
+	err = sysfs_create_groups(mcpage_kobj, mcpage_groups);
 	if (err)
 		goto fail;
 

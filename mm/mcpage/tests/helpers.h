@@ -10,7 +10,7 @@
 
 #include "../internal.h"
 
-/* What a test reads from and writes to a file, at most. */
+/* What a test writes to a file, at most. */
 #define MCPAGE_TEST_BUF	256
 
 /* Parameters: both backings. */

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * mcpage: measure how fast each method is with extents of each class.
+ */
+#include "clear.h"
+
+/*
+ * A sample lasts so long, or one extent if that is longer: at 20 GB/s that is 5 MB,
+ * more than what the caches of a single core hold. As many rounds are measured, of
+ * which the best counts, but none is begun after the budget is used up.
+ */
+#define SAMPLE_NS	250000UL
+#define ROUNDS		4
+#define BUDGET_NS	100000000UL
+
+/* So much is cleared before the clock is started, and between two looks at it. */
+#define LEAD_BYTES	(1024UL * 1024)
+#define BATCH_BYTES	(64UL * 1024)
+
+#define BLOCK_LEN	mcpage_clear_class_len[NR_MCPAGE_CLEAR_CLASSES - 1]
+#define LINE_LEN	64
+
+static void read_lines(const void *addr, unsigned long len)
+{
+	const void *end = addr + len;
+
+	for (; addr != end; addr += LINE_LEN)
+		READ_ONCE(*(const unsigned long *)addr);
+}
+
+/*
+ * Clear so much or an extent, and read it if @read. Extents are scattered, as those of
+ * faults are: one after the other would be one long extent.
+ */
+static unsigned long clear_some(struct mcpage_clear_space *space,
+				enum mcpage_clear_method method, unsigned long extent,
+				bool read, unsigned long much)
+{
+	unsigned long done = 0, in_block = BLOCK_LEN / extent;
+
+	while (done < much) {
+		/* An odd factor permutes what there is a power of 2 of. */
+		unsigned int turn = space->turn++ * 0x9e3779b1U % (space->nr * in_block);
+		void *addr = space->block[turn / in_block] + turn % in_block * extent;
+
+		mcpage_clear_by(method, addr, extent);
+		if (read)
+			read_lines(addr, extent);
+		done += extent;
+	}
+	return done;
+}
+
+/* MB/s of one sample. */
+static unsigned int sample(struct mcpage_clear_space *space,
+			   enum mcpage_clear_method method, unsigned long extent,
+			   bool read)
+{
+	unsigned long bytes = 0, start, ns;
+
+	mcpage_clear_pause();
+	/* What the method before this one left to be written back is not its cost. */
+	clear_some(space, method, extent, read, LEAD_BYTES);
+	start = mcpage_clear_now();
+	do {
+		bytes += clear_some(space, method, extent, read, BATCH_BYTES);
+		ns = mcpage_clear_now() - start;
+	} while (ns < SAMPLE_NS);
+	return bytes * 1000 / ns;
+}
+
+/**
+ * mcpage_clear_measure - measure all methods in all classes
+ * @space: memory to do it in, which is overwritten
+ * @methods: a mask of the methods, others are left out
+ * @speed: set to what was measured, by class and method
+ *
+ * Context: process context; sleeps where mcpage_clear_pause() does.
+ * Return: how many rounds it took.
+ */
+unsigned int mcpage_clear_measure(struct mcpage_clear_space *space, unsigned int methods,
+				  struct mcpage_clear_speed
+				  speed[NR_MCPAGE_CLEAR_CLASSES][NR_MCPAGE_CLEAR_METHODS])
+{
+	unsigned long start = mcpage_clear_now();
+	unsigned int round, class, method, now;
+
+	for (round = 0; round < ROUNDS; round++) {
+		if (round && mcpage_clear_now() - start > BUDGET_NS)
+			break;
+		for (class = 0; class < NR_MCPAGE_CLEAR_CLASSES; class++) {
+			for (method = 0; method < NR_MCPAGE_CLEAR_METHODS; method++) {
+				struct mcpage_clear_speed *best = &speed[class][method];
+				unsigned long extent = mcpage_clear_class_len[class];
+
+				if (!(methods & MCPAGE_CLEAR_ALL & BIT(method)))
+					continue;
+				now = sample(space, method, extent, false);
+				if (now > best->clear)
+					best->clear = now;
+				now = sample(space, method, extent, true);
+				if (now > best->used)
+					best->used = now;
+			}
+		}
+	}
+	return round;
+}

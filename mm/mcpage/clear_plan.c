@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * mcpage: which method clears what part of an extent, without mm state.
+ */
+#include "clear.h"
+
+const unsigned long mcpage_clear_class_len[NR_MCPAGE_CLEAR_CLASSES] = {
+	PAGE_SIZE, PAGE_SIZE << 2, PAGE_SIZE << 4, PAGE_SIZE << 6, PAGE_SIZE << 9,
+};
+
+/**
+ * mcpage_clear_class - the class of an extent
+ * @len: its length in bytes, a page at least
+ *
+ * Context: any.
+ * Return: the index of the longest class that is not longer than @len.
+ */
+unsigned int mcpage_clear_class(unsigned long len)
+{
+	unsigned int class = NR_MCPAGE_CLEAR_CLASSES - 1;
+
+	while (class && mcpage_clear_class_len[class] > len)
+		class--;
+	return class;
+}
+
+/* The time for clearing, and for clearing and reading, of as much as fits in it. */
+static unsigned long mcpage_clear_cost(const struct mcpage_clear_speed *speed)
+{
+	const unsigned long much = 1UL << 30;
+
+	return much / speed->clear + much / speed->used;
+}
+
+/**
+ * mcpage_clear_choose - the method for the extents of one class
+ * @speed: what was measured there, by method
+ * @methods: a mask of the methods that may be used
+ *
+ * Nobody knows how much of an extent will be read at once. So a method must not be
+ * slower than clear_page(), neither for clearing alone nor when all of the extent is
+ * read after it, which is the worst for those that go past the caches; and of the
+ * methods for which that holds, the one whose times add up to the least is used.
+ *
+ * Context: any.
+ * Return: the method; MCPAGE_CLEAR_PAGE also if nothing was measured.
+ */
+enum mcpage_clear_method
+mcpage_clear_choose(const struct mcpage_clear_speed *speed, unsigned int methods)
+{
+	const struct mcpage_clear_speed *page = &speed[MCPAGE_CLEAR_PAGE];
+	enum mcpage_clear_method best = MCPAGE_CLEAR_PAGE, i;
+
+	if (!page->clear || !page->used)
+		return MCPAGE_CLEAR_PAGE;
+	for (i = 0; i < NR_MCPAGE_CLEAR_METHODS; i++) {
+		if (!(methods & MCPAGE_CLEAR_ALL & BIT(i)) ||
+		    speed[i].clear < page->clear || speed[i].used < page->used)
+			continue;
+		if (mcpage_clear_cost(&speed[i]) < mcpage_clear_cost(&speed[best]))
+			best = i;
+	}
+	return best;
+}
+
+/**
+ * mcpage_clear_near - plan for the part around the fault
+ * @plan: its @near and @near_len are set
+ * @len: the extent's length in bytes, a multiple of pages
+ * @offset: where in it the fault was, in bytes
+ * @cached: the most that may be treated apart, in bytes; 0 for nothing
+ *
+ * The page that faulted and its neighbours, up to a sixteenth of the extent: clearing
+ * that in another way costs the extent little.
+ *
+ * Context: any.
+ */
+void mcpage_clear_near(struct mcpage_clear_plan *plan, unsigned long len,
+		       unsigned long offset, unsigned long cached)
+{
+	const unsigned long mask = ~(PAGE_SIZE - 1);
+	unsigned long near_len = len / 16, before;
+
+	if (!cached) {
+		plan->near = 0;
+		plan->near_len = 0;
+		return;
+	}
+	if (near_len > cached)
+		near_len = cached;
+	near_len &= mask;
+	if (!near_len)
+		near_len = PAGE_SIZE;
+
+	/* As much before the fault as behind it, where there is as much. */
+	offset &= mask;
+	before = near_len / 2 & mask;
+	plan->near = offset < before ? 0 : offset - before;
+	if (plan->near > len - near_len)
+		plan->near = len - near_len;
+	plan->near_len = near_len;
+}
+
+static void mcpage_clear_part(enum mcpage_clear_method method, void *addr,
+			      unsigned long len, unsigned long chunk)
+{
+	while (len) {
+		unsigned long now = len < chunk ? len : chunk;
+
+		mcpage_clear_chunk(method, addr, now);
+		addr += now;
+		len -= now;
+	}
+}
+
+/**
+ * mcpage_clear_extent - clear an extent
+ * @addr: its first byte
+ * @len: its length in bytes
+ * @plan: what to do
+ *
+ * The part around the fault comes last, so that it is what the caches hold.
+ *
+ * Context: may sleep, where mcpage_clear_chunk() does.
+ */
+void mcpage_clear_extent(void *addr, unsigned long len,
+			 const struct mcpage_clear_plan *plan)
+{
+	unsigned long behind = plan->near + plan->near_len;
+
+	mcpage_clear_part(plan->method, addr, plan->near, plan->chunk);
+	mcpage_clear_part(plan->method, addr + behind, len - behind, plan->chunk);
+	mcpage_clear_part(plan->near_method, addr + plan->near, plan->near_len,
+			  plan->chunk);
+}
