@@ -162,6 +162,9 @@ static struct setting {
 	{ MCPAGE_DIR "vma/heap/orders", "all" },
 	{ MCPAGE_DIR "vma/stack/orders", "\n" },
 	{ MCPAGE_DIR "vma/mmap/orders", "all" },
+	{ MCPAGE_DIR "clear/method", "auto" },
+	{ MCPAGE_DIR "clear/cached_kb", "32" },
+	{ MCPAGE_DIR "clear/chunk_kb", "128" },
 	/* THP off: a block that appears is mcpage's. */
 	{ THP_DIR "enabled", "never" },
 	{ THP_DIR "defrag", "madvise" },

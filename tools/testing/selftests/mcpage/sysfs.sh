@@ -132,6 +132,8 @@ round_trip()
 		takes "$file" "4" && takes "$file" $'2-4\n' &&
 			takes "$file" "3,5" && takes "$file" "2,3,4,9" "2-4,9" &&
 			takes "$file" $'\n' "" && takes "$file" "2-9" || ok=1
+	elif [[ $file == *_kb ]]; then
+		takes "$file" "4" && takes "$file" $'64\n' && takes "$file" "32768" || ok=1
 	elif [[ $text == *\[* ]]; then
 		read -r -a tokens <<< "$text"
 		for token in "${tokens[@]}"; do
@@ -153,6 +155,8 @@ bad_writes()
 		# Order 1 has no room on the list of partly mapped folios.
 		bad=(x -1 0 1 0-4 1-4 10 2-10 99 4294967298 "2-" "4-2"
 		     "2,,x" "2-4,1" 0x4 always)
+	elif [[ $file == *_kb ]]; then
+		bad=(x "" " " -4 +4 2 6 32772 4294967300 64K 0x40 "64 128" "64,")
 	else
 		bad=(x "[always]" "-1" "2-" "always never" "nevermore" " ")
 	fi
@@ -176,7 +180,8 @@ defaults()
 {
 	is enabled advise && is orders 2-9 && is vma/heap/orders 2-9 &&
 		is vma/mmap/orders 2-9 && is vma/stack/orders "" &&
-		is mode fixed && is effort light
+		is mode fixed && is effort light && is clear/method auto &&
+		is clear/cached_kb 32 && is clear/chunk_kb 128
 }
 
 # As another user, in one go: what can be written that should not.
@@ -202,7 +207,7 @@ modes()
 
 	wrong=$(find "$SYSFS" -type f ! -perm 444 ! -perm 644
 		find "$SYSFS" -name stats -prune -o -type f -perm 444 \
-			! -name features ! -name size_kb -print
+			! -name features ! -name size_kb ! -name measured -print
 		find "$SYSFS" -path '*/stats/*' ! -perm 444)
 	[ -z "$wrong" ] && return
 	say "wrong modes:" "${wrong//$'\n'/ }"
@@ -235,7 +240,8 @@ features()
 		grep -qx "$wanted" "$SYSFS/features" || return 1
 	done
 	[ ! -e /sys/kernel/mm/transparent_hugepage ] ||
-		grep -qx folio "$SYSFS/features"
+		grep -qx folio "$SYSFS/features" || return 1
+	[ "$(uname -m)" != x86_64 ] || grep -qx clear "$SYSFS/features"
 }
 
 ktap_print_header
