@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # The benchmarks; tables and plots go to build/bench.
 
-.PHONY: bench bench-list bench-results bench-mainline
+.PHONY: bench bench-clear bench-list bench-results bench-mainline
 .PHONY: gate-kernels bench-check bench-update
 
 bench: bench-all ## all benchmarks, beside the base kernel
@@ -13,6 +13,11 @@ bench-%:
 	@$(MAKE) --no-print-directory kernel kernel-base mcpagectl
 	@scripts/deps guest gate bench
 	@scripts/bench $*
+
+# On this machine itself: no kernel has to be built for it.
+bench-clear: ## how fast memory is cleared here
+	@scripts/deps gate bench
+	@scripts/bench clear
 
 bench-list: ## the names of the benchmarks; make bench-NAME runs one
 	@scripts/bench --list

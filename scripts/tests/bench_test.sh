@@ -84,6 +84,43 @@ t_table_of_the_adaptive_mode() {
 	grep -qxF '| redis | 90 | 30 | 80 | 50 | 40 |' tables
 }
 
+# clear_doc: what clear printed on a CPU, for two extents
+clear_doc() {
+	jq -n 'def results($case; $extent; $linux; $clzero; $mcpage):
+			{"6.12": $linux, rep_stosb: $linux, clzero: $clzero, mcpage: $mcpage} |
+			to_entries | map({case: $case, config: .key, extent: $extent,
+				value: .value, ratio: (.value / $linux)});
+		{cpu: "Toy CPU", family: 25, model: 1,
+		 chosen: [{extent: 4096, method: "rep_stosb", near_method: "rep_stosb"},
+			  {extent: 2097152, method: "clzero", near_method: "rep_stosb"}],
+		 results: (results("clear"; 4096; 14.04; 18; 14.1) +
+			results("clear"; 2097152; 15; 47.5; 46.5) +
+			results("clear_and_read"; 4096; 11; 4; 10.5) +
+			results("clear_and_read"; 2097152; 10; 13; 13.46))}'
+}
+
+t_table_of_clearing() {
+	clear_doc | jq '[{bench: "clear", command: "bin/clear", icount: false,
+		kernels: {}} + .]' >docs
+	jq -r -f "$report/report.jq" --arg format markdown docs >tables
+	grep -qF 'Processor: Toy CPU, family 25, model 1.' tables
+	fails grep -F Kernels: tables
+	same "$(grep '^|' tables)" \
+'| extent | 6.12 | rep stosb | clzero | mcpage | to 6.12 | chosen |
+|---|---|---|---|---|---|---|
+| 4K | 14.0 | 14.0 | 18.0 | 14.1 | 1.00x | rep stosb |
+| 2M | 15.0 | 15.0 | 47.5 | 46.5 | 3.10x | clzero, rep stosb near the fault |
+| extent | 6.12 | rep stosb | clzero | mcpage | to 6.12 | chosen |
+|---|---|---|---|---|---|---|
+| 4K | 11.0 | 11.0 | 4.0 | 10.5 | 0.95x | rep stosb |
+| 2M | 10.0 | 10.0 | 13.0 | 13.5 | 1.35x | clzero, rep stosb near the fault |'
+	jq -r -f "$report/report.jq" --arg format plots docs >documents
+	same "$(jq -r '"\(.file) \(.unit)"' documents)" \
+		$'clear-clear GB/s\nclear-clear_and_read GB/s'
+	same "$(jq -rs '.[1].data' documents)" \
+		$'extent\t6.12\trep_stosb\tclzero\tmcpage\n4K\t11\t11\t4\t10.5\n2M\t10\t10\t13\t13.46'
+}
+
 t_repeats() {
 	{
 		for i in 30 10 20; do
@@ -172,6 +209,28 @@ t_no_such_benchmark() {
 	fails make -C "$top" BUILD="$PWD/build" bench-nosuch
 	says "no such benchmark: nosuch"
 	[ ! -e build ]
+}
+
+# Neither a guest nor a kernel is needed for it.
+t_on_this_machine() {
+	mkdir -p bin repo/scripts build/mcpagebench
+	cp "$top"/scripts/{bench,bench-macro,lib.sh} repo/scripts
+	mkdir -p repo/tools/mcpagebench
+	cp -r "$report" repo/tools/mcpagebench
+	clear_doc >doc
+	printf '%s\n' '#!/bin/bash' "echo \"\$*\" >'$PWD/args'" "cat '$PWD/doc'" \
+		>build/mcpagebench/clear
+	printf '%s\n' '#!/bin/bash' >bin/make
+	cp bin/make bin/gnuplot
+	chmod +x bin/make bin/gnuplot build/mcpagebench/clear
+	PATH=$PWD/bin:$PATH BENCH_REPEATS=3 BUILD=$PWD/build repo/scripts/bench clear
+	same "$(<args)" "--rounds 3"
+	same "$(jq -r .command build/bench/clear.json)" "build/mcpagebench/clear --rounds 3"
+	same "$(jq .results build/bench/clear.json)" "$(jq .results doc)"
+	grep -qF '## Clearing' build/bench/results.md
+	echo '{"results": []}' >doc
+	fails env PATH="$PWD/bin:$PATH" BUILD="$PWD/build" repo/scripts/bench clear
+	says "clear measured nothing"
 }
 
 # soon CMD...: within ten seconds

@@ -24,7 +24,7 @@ if (kind eq "tail") {
 } else {
 	set datafile separator tab
 	set logscale y 10
-	set xlabel "block"
+	set xlabel system("head -n 1 '".data."' | cut -f 1")
 	set ylabel unit noenhanced
 	columns = int(system("head -n 1 '".data."' | tr '\\t' '\\n' | wc -l"))
 	plot for [i = 2:columns] data using i:xtic(1) with linespoints \

@@ -264,6 +264,43 @@ def adaptive_tables($docs):
 	 adaptive_table("Resident, MiB"; "rss_kib"; mebibytes),
 	 adaptive_table("Instructions, million"; "value"; million)];
 
+# --- Clearing ---
+
+def bytes: if . >= 1048576 then "\(. / 1048576)M" else "\(. / 1024)K" end;
+
+def choice:
+	if . == null then "-"
+	elif .method == .near_method then .method
+	else "\(.method), \(.near_method) near the fault" end | gsub("_"; " ");
+
+# A row for each extent, a column for each method.
+def clear_table($title; $case):
+	. as $doc |
+	(.results | map(select(.case == $case))) as $results |
+	($results | map(.config) | distinct) as $methods |
+	($results | map(.extent) | unique) as $extents |
+	def of($extent; $method):
+		$results | map(select(.extent == $extent and .config == $method)) | first;
+	{
+		title: $title,
+		header: (["extent"] + [$methods[] | gsub("_"; " ")] + ["to 6.12", "chosen"]),
+		rows: [$extents[] as $extent |
+			[($extent | bytes), (of($extent; $methods[]).value | number),
+			 (of($extent; "mcpage").ratio | if . then decimals(2) + "x" else "-" end),
+			 ($doc.chosen | map(select(.extent == $extent)) | first | choice)]],
+		plot: {
+			name: $case,
+			header: (["extent"] + $methods),
+			rows: [$extents[] as $extent |
+				[($extent | bytes), (of($extent; $methods[]).value // "-")]]
+		}
+	};
+
+def clear_tables:
+	[clear_table("Extents are cleared"; "clear"),
+	 clear_table("Each extent is cleared, and then each line of it is read";
+		"clear_and_read")];
+
 # --- What each is, and its tables ---
 
 def texts: {
@@ -276,6 +313,7 @@ def texts: {
 	"latency-fragmented": ["Latency of a fault, fragmented memory", "Memory is free in single pages only; the same clock."],
 	bloat: ["Sparse use", "Most of the memory of each 2 MiB is not used, or used and zeroed again."],
 	adaptive: ["The adaptive mode", "64 MiB, written for the first time in different orders, as a whole or in part."],
+	clear: ["Clearing", "GB/s, 10^9 bytes, on the machine itself: only the ratios carry over to another one, and mcpage may choose differently there."],
 	redis: ["redis", "redis-benchmark: SET and GET, one after the other; without the server's start."],
 	redis_bgsave: ["redis, saving in the background", "From the fork on, all data is set anew while the child keeps the old."],
 	compile: ["gcc -O2", "Files of a real program, with the compiler as Debian builds it."],
@@ -288,7 +326,8 @@ def texts: {
 };
 
 def tables($docs):
-	if .icount | not then timed_tables
+	if .bench == "clear" then clear_tables
+	elif .icount | not then timed_tables
 	elif .bench == "bloat" then bloat_tables
 	elif .bench | startswith("latency") then latency_tables
 	elif .bench == "adaptive" then adaptive_tables($docs)
@@ -302,8 +341,10 @@ def sections:
 		title: texts[.bench][0],
 		note: texts[.bench][1],
 		commands: ["make bench-\(.bench)", .command],
-		kernels: ([.kernels[]] | join(", ")),
-		unit: (if .icount then "instructions" else "ns" end),
+		where: (if .cpu then "Processor: \(.cpu), family \(.family), model \(.model)"
+			else "Kernels: " + ([.kernels[]] | join(", ")) end),
+		unit: (if .bench == "clear" then "GB/s"
+			elif .icount then "instructions" else "ns" end),
 		tables: tables($docs)
 	});
 
@@ -316,7 +357,7 @@ def markdown_table:
 
 def markdown:
 	"# Results\n\n" +
-	(map("## \(.title)\n\n\(.note) Kernels: \(.kernels).\n\n" +
+	(map("## \(.title)\n\n\(.note) \(.where).\n\n" +
 		(.commands | map("    \(.)\n") | join("")) + "\n" +
 		(.tables | map(markdown_table) | join("\n"))) | join("\n"));
 
@@ -330,7 +371,7 @@ def rst:
 	".. SPDX-License-Identifier: GPL-2.0-only\n" +
 	".. Made by \"make bench-results\", not by hand.\n\n" +
 	("Benchmark results of mcpage" | rst_title("=")) + "\n\n" +
-	(map((.title | rst_title("-")) + "\n\n\(.note) Kernels: \(.kernels). ::\n\n" +
+	(map((.title | rst_title("-")) + "\n\n\(.note) \(.where). ::\n\n" +
 		(.commands | map("    \(.)\n") | join("")) + "\n" +
 		(.tables | map(rst_table) | join("\n"))) | join("\n"));
 
