@@ -220,8 +220,8 @@ static inline bool mcpage_zero_folio(struct folio *folio, unsigned long addr_hin
 
 /**
  * mcpage_collapse_zero - clear a huge page while nobody has to wait for it
- * @folio: the folio that pages will be collapsed into, marked uptodate if all of
- *	it is cleared
+ * @folio: the folio that pages will be collapsed into, marked up-to-date if
+ *	all of it is cleared
  * @unused: how many of its pages will have nothing copied to them
  *
  * Context: process context, may sleep; mmap_lock is not held.

@@ -22,7 +22,8 @@
 #include <linux/string.h>
 #include <kunit/visibility.h>
 #ifdef CONFIG_X86_64
-#include <asm/cpufeature.h>
+#include <linux/processor.h>
+#include <asm/cpufeatures.h>
 #endif
 
 #include "internal.h"
@@ -47,6 +48,14 @@ const char * const mcpage_clear_names[NR_MCPAGE_CLEAR_METHODS] = {
 
 static DEFINE_PER_CPU(struct mcpage_clear_stats, mcpage_clear_stats);
 
+#ifdef CONFIG_X86_64
+/* boot_cpu_has(), in a way that is there on UML too. */
+static bool mcpage_cpu_has(unsigned int feature)
+{
+	return test_bit(feature, (unsigned long *)boot_cpu_data.x86_capability);
+}
+#endif
+
 /**
  * mcpage_clear_methods - what can be written to clear/method
  *
@@ -60,11 +69,11 @@ unsigned int mcpage_clear_methods(void)
 	KUNIT_STATIC_STUB_REDIRECT(mcpage_clear_methods);
 #ifdef CONFIG_X86_64
 	methods |= BIT(MCPAGE_CLEAR_LOOP) | BIT(MCPAGE_CLEAR_MOVNTI);
-	if (boot_cpu_has(X86_FEATURE_ERMS))
+	if (mcpage_cpu_has(X86_FEATURE_ERMS))
 		methods |= BIT(MCPAGE_CLEAR_REP_STOSB);
-	if (boot_cpu_has(X86_FEATURE_REP_GOOD))
+	if (mcpage_cpu_has(X86_FEATURE_REP_GOOD))
 		methods |= BIT(MCPAGE_CLEAR_REP_STOSQ);
-	if (boot_cpu_has(X86_FEATURE_CLZERO))
+	if (mcpage_cpu_has(X86_FEATURE_CLZERO))
 		methods |= BIT(MCPAGE_CLEAR_CLZERO);
 #endif
 	return methods;

@@ -513,9 +513,11 @@ static void collapse(struct kunit *test)
 			cleared = HPAGE_PMD_SIZE;
 		KUNIT_EXPECT_EQ(test, cleared, unlocked);
 		for (j = 0; j < nr; j++) {
-			u8 expected = j < cases[i].used ? j | 1 : 0;
+			u8 expected = 0;
 
-			if (j >= cases[i].used && cases[i].worth)
+			if (j < cases[i].used)
+				expected = j | 1;
+			else if (cases[i].worth)
 				expected = PATTERN;
 			KUNIT_ASSERT_EQ(test, 0, get_user(byte, (u8 __user *)
 							  (addr + j * PAGE_SIZE)));
@@ -527,7 +529,7 @@ static void collapse(struct kunit *test)
 #endif
 }
 
-/* Without a need to clear it, or with one that is worth while, it is uptodate. */
+/* Without a need to clear it, or with one that is worth while, it is up-to-date. */
 static void collapse_uptodate(struct kunit *test)
 {
 #ifdef CONFIG_TRANSPARENT_HUGEPAGE

@@ -10,7 +10,7 @@
 #define SYSLOG_ACTION_READ_ALL	3
 
 /* Memory whose pages are to be found again, dirty. */
-#define DIRTY	MB(64)
+#define DIRTY	MB(16)
 #define PATTERN	0xa5
 
 /* The methods that this CPU has; returns how many. */
@@ -122,8 +122,8 @@ TEST_F(clear, whole_block)
 			size_t size = block_size(orders[o]);
 			const size_t offset[] = { 0, size / 2 + 123, size - 1 };
 
+			dirty_free_memory();
 			for (size_t i = 0; i < ARRAY_SIZE(offset); i++) {
-				dirty_free_memory();
 				EXPECT_EQ((int)orders[o],
 					  probe_order(offset[i], BIT(orders[o]),
 						      variant->backing))
