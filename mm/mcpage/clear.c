@@ -36,16 +36,6 @@ struct mcpage_clear_settings mcpage_clear_settings = {
 
 DEFINE_STATIC_KEY_FALSE(mcpage_clear_key);
 
-const char * const mcpage_clear_names[NR_MCPAGE_CLEAR_METHODS] = {
-	[MCPAGE_CLEAR_AUTO]		= "auto",
-	[MCPAGE_CLEAR_PAGE]		= "page",
-	[MCPAGE_CLEAR_REP_STOSB]	= "rep_stosb",
-	[MCPAGE_CLEAR_REP_STOSQ]	= "rep_stosq",
-	[MCPAGE_CLEAR_LOOP]		= "loop",
-	[MCPAGE_CLEAR_CLZERO]		= "clzero",
-	[MCPAGE_CLEAR_MOVNTI]		= "movnti",
-};
-
 static DEFINE_PER_CPU(struct mcpage_clear_stats, mcpage_clear_stats);
 
 #ifdef CONFIG_X86_64
@@ -261,6 +251,9 @@ int mcpage_clear_set(enum mcpage_clear_method method)
 	if (!(mcpage_clear_methods() & BIT(method)))
 		return -EINVAL;
 	mutex_lock(&mcpage_settings_lock);
+	/* What could not be measured then may be now. */
+	if (!mcpage_clear_speed[0][MCPAGE_CLEAR_PAGE].clear)
+		mcpage_clear_measured = false;
 	mcpage_clear_settings.method = method;
 	mcpage_clear_changed();
 	mutex_unlock(&mcpage_settings_lock);

@@ -49,6 +49,8 @@ enum mcpage_clear_method {
 	NR_MCPAGE_CLEAR_METHODS
 };
 
+extern const char * const mcpage_clear_names[NR_MCPAGE_CLEAR_METHODS];
+
 /* Those that go past the caches, all others that clear, and both. */
 #define MCPAGE_CLEAR_NON_CACHED	(BIT(MCPAGE_CLEAR_CLZERO) | BIT(MCPAGE_CLEAR_MOVNTI))
 #define MCPAGE_CLEAR_CACHED	(BIT(MCPAGE_CLEAR_PAGE) | BIT(MCPAGE_CLEAR_REP_STOSB) | \

@@ -4,6 +4,16 @@
  */
 #include "clear.h"
 
+const char * const mcpage_clear_names[NR_MCPAGE_CLEAR_METHODS] = {
+	[MCPAGE_CLEAR_AUTO]		= "auto",
+	[MCPAGE_CLEAR_PAGE]		= "page",
+	[MCPAGE_CLEAR_REP_STOSB]	= "rep_stosb",
+	[MCPAGE_CLEAR_REP_STOSQ]	= "rep_stosq",
+	[MCPAGE_CLEAR_LOOP]		= "loop",
+	[MCPAGE_CLEAR_CLZERO]		= "clzero",
+	[MCPAGE_CLEAR_MOVNTI]		= "movnti",
+};
+
 const unsigned long mcpage_clear_class_len[NR_MCPAGE_CLEAR_CLASSES] = {
 	PAGE_SIZE, PAGE_SIZE << 2, PAGE_SIZE << 4, PAGE_SIZE << 6, PAGE_SIZE << 9,
 };

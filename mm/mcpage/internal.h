@@ -302,7 +302,6 @@ struct mcpage_clear_stats {
 
 /* clear.c */
 extern struct mcpage_clear_settings mcpage_clear_settings;
-extern const char * const mcpage_clear_names[NR_MCPAGE_CLEAR_METHODS];
 unsigned int mcpage_clear_methods(void);
 int mcpage_clear_set(enum mcpage_clear_method method);
 void mcpage_clear_changed(void);

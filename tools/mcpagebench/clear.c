@@ -41,15 +41,6 @@
 /* 6.12, memset and mcpage. */
 #define MAX_WAYS	(NR_MCPAGE_CLEAR_METHODS + 3)
 
-static const char * const method_names[NR_MCPAGE_CLEAR_METHODS] = {
-	[MCPAGE_CLEAR_PAGE] = "page",
-	[MCPAGE_CLEAR_REP_STOSB] = "rep_stosb",
-	[MCPAGE_CLEAR_REP_STOSQ] = "rep_stosq",
-	[MCPAGE_CLEAR_LOOP] = "loop",
-	[MCPAGE_CLEAR_CLZERO] = "clzero",
-	[MCPAGE_CLEAR_MOVNTI] = "movnti",
-};
-
 /**
  * struct way - one way to clear an extent
  * @name: its name in the output
@@ -212,7 +203,7 @@ void mcpage_clear_chunk(enum mcpage_clear_method method, void *addr, unsigned lo
 static struct way way_of_method(enum mcpage_clear_method method)
 {
 	return (struct way){
-		.name = method_names[method], .clear = clear_by_plan,
+		.name = mcpage_clear_names[method], .clear = clear_by_plan,
 		.plan = { .method = method, .chunk = MCPAGE_CLEAR_CHUNK_KB * 1024UL },
 	};
 }
@@ -326,10 +317,10 @@ static struct json_object *chosen(unsigned long len, const struct mcpage_clear_p
 
 	json_object_object_add(entry, "extent", json_object_new_int64(len));
 	json_object_object_add(entry, "method",
-			       json_object_new_string(method_names[apart ? plan->method :
+			       json_object_new_string(mcpage_clear_names[apart ? plan->method :
 								   plan->near_method]));
 	json_object_object_add(entry, "near_method",
-			       json_object_new_string(method_names[plan->near_method]));
+			       json_object_new_string(mcpage_clear_names[plan->near_method]));
 	json_object_object_add(entry, "near", json_object_new_int64(plan->near_len));
 	return entry;
 }
@@ -342,7 +333,7 @@ static struct json_object *measured_entry(unsigned int class, unsigned int metho
 	json_object_object_add(entry, "extent",
 			       json_object_new_int64(mcpage_clear_class_len[class]));
 	json_object_object_add(entry, "method",
-			       json_object_new_string(method_names[method]));
+			       json_object_new_string(mcpage_clear_names[method]));
 	bench_decimals(entry, "clear", speed->clear / 1e3, 3);
 	bench_decimals(entry, "clear_and_read", speed->used / 1e3, 3);
 	return entry;
