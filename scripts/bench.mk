@@ -10,13 +10,13 @@ bench: bench-all ## all benchmarks, beside the base kernel
 # wait for kernels, so they are no prerequisites.
 bench-%:
 	@scripts/bench --known $*
-	@$(MAKE) --no-print-directory kernel kernel-base mcpagectl
 	@scripts/deps guest gate bench
+	@$(MAKE) --no-print-directory kernel kernel-base mcpagectl
 	@scripts/bench $*
 
 # On this machine itself: no kernel has to be built for it.
 bench-clear: ## how fast memory is cleared here
-	@scripts/deps gate bench
+	@scripts/deps gate plot
 	@scripts/bench clear
 
 bench-list: ## the names of the benchmarks; make bench-NAME runs one

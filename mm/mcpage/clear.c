@@ -147,6 +147,14 @@ static void mcpage_clear_try(unsigned int methods)
 	kfree(space);
 }
 
+/* Of the shortest class, only the part around a fault is: that is to be cached. */
+static enum mcpage_clear_method mcpage_clear_auto(unsigned int class,
+						  unsigned int methods)
+{
+	return mcpage_clear_choose(mcpage_clear_speed[class],
+				   class ? methods : methods & MCPAGE_CLEAR_CACHED);
+}
+
 static void mcpage_clear_print(unsigned int methods)
 {
 	unsigned int class, method;
@@ -168,7 +176,7 @@ static void mcpage_clear_print(unsigned int methods)
 		if (len)
 			pr_info("%luK: %s, of%s GB/s\n",
 				mcpage_clear_class_len[class] / SZ_1K,
-				mcpage_clear_names[mcpage_clear_choose(speed, methods)],
+				mcpage_clear_names[mcpage_clear_auto(class, methods)],
 				line);
 	}
 }
@@ -187,7 +195,7 @@ ssize_t mcpage_clear_measured_show(char *buf)
 
 	for (class = 0; class < NR_MCPAGE_CLEAR_CLASSES; class++) {
 		const struct mcpage_clear_speed *speed = mcpage_clear_speed[class];
-		unsigned int chosen = mcpage_clear_choose(speed, methods);
+		unsigned int chosen = mcpage_clear_auto(class, methods);
 
 		for (method = 0; method < NR_MCPAGE_CLEAR_METHODS; method++)
 			if (speed[method].clear)
@@ -226,13 +234,12 @@ void mcpage_clear_changed(void)
 		mcpage_clear_print(methods);
 	}
 	for (class = 0; class < NR_MCPAGE_CLEAR_CLASSES; class++) {
-		const struct mcpage_clear_speed *speed = mcpage_clear_speed[class];
 		unsigned int chosen = set, near = set;
 
 		if (set == MCPAGE_CLEAR_AUTO)
-			chosen = mcpage_clear_choose(speed, methods);
+			chosen = mcpage_clear_auto(class, methods);
 		if (!(BIT(set) & MCPAGE_CLEAR_CACHED))
-			near = mcpage_clear_choose(speed, methods & MCPAGE_CLEAR_CACHED);
+			near = mcpage_clear_auto(class, methods & MCPAGE_CLEAR_CACHED);
 		WRITE_ONCE(mcpage_clear_chosen[class], chosen);
 		WRITE_ONCE(mcpage_clear_chosen_near[class], near);
 	}

@@ -34,6 +34,9 @@ unsigned int mcpage_clear_class(unsigned long len)
 	return class;
 }
 
+/* Two samples of the same may differ by this part, a sixteenth. */
+#define MCPAGE_CLEAR_NOISE	16
+
 /* The time for clearing, and for clearing and reading, of as much as fits in it. */
 static unsigned long mcpage_clear_cost(const struct mcpage_clear_speed *speed)
 {
@@ -50,7 +53,8 @@ static unsigned long mcpage_clear_cost(const struct mcpage_clear_speed *speed)
  * Nobody knows how much of an extent will be read at once. So a method must not be
  * slower than clear_page(), neither for clearing alone nor when all of the extent is
  * read after it, which is the worst for those that go past the caches; and of the
- * methods for which that holds, the one whose times add up to the least is used.
+ * methods for which that holds, the one whose times add up to the least is used, if
+ * that is less than clear_page()'s by more than what may be chance.
  *
  * Context: any.
  * Return: the method; MCPAGE_CLEAR_PAGE also if nothing was measured.
@@ -60,15 +64,21 @@ mcpage_clear_choose(const struct mcpage_clear_speed *speed, unsigned int methods
 {
 	const struct mcpage_clear_speed *page = &speed[MCPAGE_CLEAR_PAGE];
 	enum mcpage_clear_method best = MCPAGE_CLEAR_PAGE, i;
+	unsigned long least, cost;
 
 	if (!page->clear || !page->used)
 		return MCPAGE_CLEAR_PAGE;
+	least = mcpage_clear_cost(page);
+	least -= least / MCPAGE_CLEAR_NOISE;
 	for (i = 0; i < NR_MCPAGE_CLEAR_METHODS; i++) {
 		if (!(methods & MCPAGE_CLEAR_ALL & BIT(i)) ||
 		    speed[i].clear < page->clear || speed[i].used < page->used)
 			continue;
-		if (mcpage_clear_cost(&speed[i]) < mcpage_clear_cost(&speed[best]))
+		cost = mcpage_clear_cost(&speed[i]);
+		if (cost < least) {
+			least = cost;
 			best = i;
+		}
 	}
 	return best;
 }

@@ -11,6 +11,7 @@
 #include <argp.h>
 #include <cpuid.h>
 #include <sched.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -368,6 +369,11 @@ static unsigned int list_ways(struct way *ways, unsigned long len)
 	return nr;
 }
 
+static double median(const double *sorted, unsigned int nr)
+{
+	return (sorted[(nr - 1) / 2] + sorted[nr / 2]) / 2;
+}
+
 static void add_result(struct json_object *results, const char *name,
 		       const struct way *way, unsigned long len, double *gbs,
 		       double reference)
@@ -377,10 +383,10 @@ static void add_result(struct json_object *results, const char *name,
 	json_object_object_add(result, "case", json_object_new_string(name));
 	json_object_object_add(result, "config", json_object_new_string(way->name));
 	json_object_object_add(result, "extent", json_object_new_int64(len));
-	bench_decimals(result, "value", gbs[options.rounds / 2], 3);
+	bench_decimals(result, "value", median(gbs, options.rounds), 3);
 	bench_decimals(result, "min", gbs[0], 3);
 	bench_decimals(result, "max", gbs[options.rounds - 1], 3);
-	bench_decimals(result, "ratio", gbs[options.rounds / 2] / reference, 4);
+	bench_decimals(result, "ratio", median(gbs, options.rounds) / reference, 4);
 	json_object_array_add(results, result);
 }
 
@@ -390,13 +396,15 @@ static void measure(struct json_object *results, const char *name, bool read,
 	double gbs[MAX_WAYS][MAX_ROUNDS];
 	unsigned int round, i;
 
+	/* In each round another one begins: whoever does is at a disadvantage. */
 	for (round = 0; round < options.rounds; round++)
 		for (i = 0; i < nr; i++)
-			gbs[i][round] = pass(&ways[i], len, read, round);
+			gbs[(i + round) % nr][round] =
+				pass(&ways[(i + round) % nr], len, read, round);
 	for (i = 0; i < nr; i++) {
 		bench_sort(gbs[i], options.rounds);
 		add_result(results, name, &ways[i], len, gbs[i],
-			   gbs[0][options.rounds / 2]);
+			   median(gbs[0], options.rounds));
 	}
 }
 
@@ -419,6 +427,8 @@ static void map_region(struct json_object *doc)
 	region = bench_region(options.region);
 	madvise(region, options.region, MADV_HUGEPAGE);
 	bench_write(region, options.region);
+	if (bench_rollup_kib("AnonHugePages") * 1024 < options.region)
+		fprintf(stderr, "%s: not all of the region is in huge pages\n", bench_name);
 	json_object_object_add(doc, "region_kib",
 			       json_object_new_int64(options.region / 1024));
 	json_object_object_add(doc, "huge_kib",
@@ -433,6 +443,8 @@ static bool extent_item(const char **text, unsigned long *value)
 	const char *begin = *text;
 	unsigned long len = strtoul(begin, (char **)text, 10);
 
+	if (len > MAX_EXTENT)
+		return false;
 	if (**text == 'K')
 		len <<= 10;
 	else if (**text == 'M')
@@ -490,7 +502,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 			argp_error(state, "the region is not a power of 2");
 		if (options.region < MIN_REGION ||
 		    2 * options.region / LEAD_SHARE <= options.extents)
-			argp_error(state, "the region is less than %lu MiB or %u extents",
+			argp_error(state, "the region is less than %lu MiB, or %u of the longest extent",
 				   MIN_REGION >> 20, LEAD_SHARE);
 		return 0;
 	default:

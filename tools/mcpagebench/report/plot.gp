@@ -23,7 +23,12 @@ if (kind eq "tail") {
 		linewidth 2
 } else {
 	set datafile separator tab
-	set logscale y 10
+	if (unit eq "GB/s") {
+		set yrange [0:*]
+	} else {
+		set logscale y 10
+	}
+	set xtics rotate by -45
 	set xlabel system("head -n 1 '".data."' | cut -f 1")
 	set ylabel unit noenhanced
 	columns = int(system("head -n 1 '".data."' | tr '\\t' '\\n' | wc -l"))
