@@ -5,14 +5,22 @@
 #include "clear.h"
 
 /*
- * A sample lasts so long, or one extent if that is longer: at 20 GB/s that is 5 MB,
+ * A sample lasts so long, or one extent if that is longer: at 20 GB/s that is 10 MB,
  * more than what the caches of a single core hold. As many rounds are measured, of
  * which the best counts, but none is begun after the budget is used up.
  */
-#define SAMPLE_NS	250000UL
+#define SAMPLE_NS	500000UL
 #define ROUNDS		4
 #define BUDGET_NS	100000000UL
 
+/*
+ * Before its samples, a method fills the last level of cache with what it leaves
+ * there: what it then writes has to drive out that, and not what another method left.
+ * No more than so long, for slow machines.
+ */
+#define FILL_BYTES	(32UL * 1024 * 1024)
+#define FILL_NS		10000000UL
+#define FILL_CLASS	2
 /* So much is cleared before the clock is started, and between two looks at it. */
 #define LEAD_BYTES	(1024UL * 1024)
 #define BATCH_BYTES	(64UL * 1024)
@@ -59,7 +67,6 @@ static unsigned int sample(struct mcpage_clear_space *space,
 	unsigned long bytes = 0, start, ns;
 
 	mcpage_clear_pause();
-	/* What the method before this one left to be written back is not its cost. */
 	clear_some(space, method, extent, read, LEAD_BYTES);
 	start = mcpage_clear_now();
 	do {
@@ -67,6 +74,39 @@ static unsigned int sample(struct mcpage_clear_space *space,
 		ns = mcpage_clear_now() - start;
 	} while (ns < SAMPLE_NS);
 	return bytes * 1000 / ns;
+}
+
+static void fill(struct mcpage_clear_space *space, enum mcpage_clear_method method)
+{
+	unsigned long start = mcpage_clear_now(), bytes = 0;
+
+	while (bytes < FILL_BYTES && mcpage_clear_now() - start < FILL_NS) {
+		mcpage_clear_pause();
+		bytes += clear_some(space, method, mcpage_clear_class_len[FILL_CLASS],
+				    false, LEAD_BYTES);
+	}
+}
+
+/* All classes, with one method. */
+static void measure_method(struct mcpage_clear_space *space,
+			   enum mcpage_clear_method method,
+			   struct mcpage_clear_speed
+			   speed[NR_MCPAGE_CLEAR_CLASSES][NR_MCPAGE_CLEAR_METHODS])
+{
+	unsigned int class, now;
+
+	fill(space, method);
+	for (class = 0; class < NR_MCPAGE_CLEAR_CLASSES; class++) {
+		struct mcpage_clear_speed *best = &speed[class][method];
+		unsigned long extent = mcpage_clear_class_len[class];
+
+		now = sample(space, method, extent, false);
+		if (now > best->clear)
+			best->clear = now;
+		now = sample(space, method, extent, true);
+		if (now > best->used)
+			best->used = now;
+	}
 }
 
 /**
@@ -83,26 +123,14 @@ unsigned int mcpage_clear_measure(struct mcpage_clear_space *space, unsigned int
 				  speed[NR_MCPAGE_CLEAR_CLASSES][NR_MCPAGE_CLEAR_METHODS])
 {
 	unsigned long start = mcpage_clear_now();
-	unsigned int round, class, method, now;
+	unsigned int round, method;
 
 	for (round = 0; round < ROUNDS; round++) {
 		if (round && mcpage_clear_now() - start > BUDGET_NS)
 			break;
-		for (class = 0; class < NR_MCPAGE_CLEAR_CLASSES; class++) {
-			for (method = 0; method < NR_MCPAGE_CLEAR_METHODS; method++) {
-				struct mcpage_clear_speed *best = &speed[class][method];
-				unsigned long extent = mcpage_clear_class_len[class];
-
-				if (!(methods & MCPAGE_CLEAR_ALL & BIT(method)))
-					continue;
-				now = sample(space, method, extent, false);
-				if (now > best->clear)
-					best->clear = now;
-				now = sample(space, method, extent, true);
-				if (now > best->used)
-					best->used = now;
-			}
-		}
+		for (method = 0; method < NR_MCPAGE_CLEAR_METHODS; method++)
+			if (methods & MCPAGE_CLEAR_ALL & BIT(method))
+				measure_method(space, method, speed);
 	}
 	return round;
 }

@@ -52,9 +52,10 @@ static unsigned long mcpage_clear_cost(const struct mcpage_clear_speed *speed)
  *
  * Nobody knows how much of an extent will be read at once. So a method must not be
  * slower than clear_page(), neither for clearing alone nor when all of the extent is
- * read after it, which is the worst for those that go past the caches; and of the
- * methods for which that holds, the one whose times add up to the least is used, if
- * that is less than clear_page()'s by more than what may be chance.
+ * read after it, which is the worst for those that go past the caches: they have to
+ * be faster even then, by more than what may be chance. Of the methods for which that
+ * holds, the one whose times add up to the least is used, if
+ * that is less than clear_page()'s by as much.
  *
  * Context: any.
  * Return: the method; MCPAGE_CLEAR_PAGE also if nothing was measured.
@@ -65,14 +66,18 @@ mcpage_clear_choose(const struct mcpage_clear_speed *speed, unsigned int methods
 	const struct mcpage_clear_speed *page = &speed[MCPAGE_CLEAR_PAGE];
 	enum mcpage_clear_method best = MCPAGE_CLEAR_PAGE, i;
 	unsigned long least, cost;
+	unsigned int used;
 
 	if (!page->clear || !page->used)
 		return MCPAGE_CLEAR_PAGE;
 	least = mcpage_clear_cost(page);
 	least -= least / MCPAGE_CLEAR_NOISE;
 	for (i = 0; i < NR_MCPAGE_CLEAR_METHODS; i++) {
+		used = page->used;
+		if (MCPAGE_CLEAR_NON_CACHED & BIT(i))
+			used += used / MCPAGE_CLEAR_NOISE;
 		if (!(methods & MCPAGE_CLEAR_ALL & BIT(i)) ||
-		    speed[i].clear < page->clear || speed[i].used < page->used)
+		    speed[i].clear < page->clear || speed[i].used < used)
 			continue;
 		cost = mcpage_clear_cost(&speed[i]);
 		if (cost < least) {
