@@ -369,6 +369,18 @@ static unsigned int list_ways(struct way *ways, unsigned long len)
 	return nr;
 }
 
+/* Who comes first, or after whom, makes a difference; the same in every run. */
+static void shuffle(unsigned int *order, unsigned int nr)
+{
+	unsigned int i, j;
+
+	for (i = 0; i < nr; i++) {
+		j = random() % (i + 1);
+		order[i] = order[j];
+		order[j] = i;
+	}
+}
+
 static double median(const double *sorted, unsigned int nr)
 {
 	return (sorted[(nr - 1) / 2] + sorted[nr / 2]) / 2;
@@ -394,13 +406,13 @@ static void measure(struct json_object *results, const char *name, bool read,
 		    const struct way *ways, unsigned int nr, unsigned long len)
 {
 	double gbs[MAX_WAYS][MAX_ROUNDS];
-	unsigned int round, i;
+	unsigned int order[MAX_WAYS], round, i;
 
-	/* In each round another one begins: whoever does is at a disadvantage. */
-	for (round = 0; round < options.rounds; round++)
+	for (round = 0; round < options.rounds; round++) {
+		shuffle(order, nr);
 		for (i = 0; i < nr; i++)
-			gbs[(i + round) % nr][round] =
-				pass(&ways[(i + round) % nr], len, read, round);
+			gbs[order[i]][round] = pass(&ways[order[i]], len, read, round);
+	}
 	for (i = 0; i < nr; i++) {
 		bench_sort(gbs[i], options.rounds);
 		add_result(results, name, &ways[i], len, gbs[i],
@@ -502,7 +514,8 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 			argp_error(state, "the region is not a power of 2");
 		if (options.region < MIN_REGION ||
 		    2 * options.region / LEAD_SHARE <= options.extents)
-			argp_error(state, "the region is less than %lu MiB, or %u of the longest extent",
+			argp_error(state,
+				   "the region is less than %lu MiB or %u of the longest extent",
 				   MIN_REGION >> 20, LEAD_SHARE);
 		return 0;
 	default:
