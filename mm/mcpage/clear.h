@@ -157,8 +157,11 @@ static inline void mcpage_clear_by(enum mcpage_clear_method method, void *addr,
 #ifdef CONFIG_X86_64
 	switch (method) {
 	case MCPAGE_CLEAR_PAGE:
-		for (; len; addr += PAGE_SIZE, len -= PAGE_SIZE)
-			clear_page(addr);
+		/* Backwards, as folio_zero_user() does from the far end. */
+		while (len) {
+			len -= PAGE_SIZE;
+			clear_page(addr + len);
+		}
 		break;
 	case MCPAGE_CLEAR_REP_STOSB:
 		mcpage_clear_rep_stosb(addr, len);
