@@ -151,6 +151,7 @@ static void mcpage_clear_try(unsigned int methods)
 static enum mcpage_clear_method mcpage_clear_auto(unsigned int class,
 						  unsigned int methods)
 {
+	methods &= MCPAGE_CLEAR_CHOICE;
 	return mcpage_clear_choose(mcpage_clear_speed[class],
 				   class ? methods : methods & MCPAGE_CLEAR_CACHED);
 }

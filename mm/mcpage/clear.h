@@ -56,6 +56,13 @@ extern const char * const mcpage_clear_names[NR_MCPAGE_CLEAR_METHODS];
 #define MCPAGE_CLEAR_CACHED	(BIT(MCPAGE_CLEAR_PAGE) | BIT(MCPAGE_CLEAR_REP_STOSB) | \
 				 BIT(MCPAGE_CLEAR_REP_STOSQ) | BIT(MCPAGE_CLEAR_LOOP))
 #define MCPAGE_CLEAR_ALL	(MCPAGE_CLEAR_CACHED | MCPAGE_CLEAR_NON_CACHED)
+/*
+ * What "auto" chooses from. clear_page() is one of the string instructions already;
+ * over more than a page they can be faster or slower than that, as memory is busy or
+ * not, which a measurement at boot cannot know.
+ */
+#define MCPAGE_CLEAR_CHOICE	(MCPAGE_CLEAR_ALL & ~(BIT(MCPAGE_CLEAR_REP_STOSB) | \
+						      BIT(MCPAGE_CLEAR_REP_STOSQ)))
 /* What there is on x86-64 only. */
 #define MCPAGE_CLEAR_EXTENT	(MCPAGE_CLEAR_ALL & ~BIT(MCPAGE_CLEAR_PAGE))
 

@@ -298,7 +298,8 @@ static void measure_methods(void)
 
 static enum mcpage_clear_method choose(unsigned long len, unsigned int among)
 {
-	return mcpage_clear_choose(speeds[mcpage_clear_class(len)], methods & among);
+	return mcpage_clear_choose(speeds[mcpage_clear_class(len)],
+				   methods & among & MCPAGE_CLEAR_CHOICE);
 }
 
 static struct way way_of_mcpage(unsigned long len)
