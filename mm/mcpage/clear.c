@@ -98,16 +98,15 @@ void mcpage_clear_pause(void)
 
 static void mcpage_clear_space_put(struct mcpage_clear_space *space)
 {
-	unsigned long block_len = mcpage_clear_class_len[NR_MCPAGE_CLEAR_CLASSES - 1];
+	unsigned int order = get_order(MCPAGE_CLEAR_BLOCK_LEN);
 
 	while (space->nr)
-		free_pages((unsigned long)space->block[--space->nr], get_order(block_len));
+		free_pages((unsigned long)space->block[--space->nr], order);
 }
 
 static void mcpage_clear_space_get(struct mcpage_clear_space *space)
 {
-	unsigned long block_len = mcpage_clear_class_len[NR_MCPAGE_CLEAR_CLASSES - 1];
-	unsigned int order = get_order(block_len), nr = 0;
+	unsigned int order = get_order(MCPAGE_CLEAR_BLOCK_LEN), nr = 0;
 	unsigned int want = totalram_pages() / MCPAGE_CLEAR_SHARE >> order;
 
 	for (want = clamp(want, 1, MCPAGE_CLEAR_BLOCKS); nr < want; nr++) {
@@ -117,7 +116,7 @@ static void mcpage_clear_space_get(struct mcpage_clear_space *space)
 		if (!block)
 			break;
 		/* A hypervisor may still have to find the memory. */
-		memset(block, 0, block_len);
+		memset(block, 0, MCPAGE_CLEAR_BLOCK_LEN);
 		space->block[nr] = block;
 		cond_resched();
 	}
@@ -147,15 +146,6 @@ static void mcpage_clear_try(unsigned int methods)
 	kfree(space);
 }
 
-/* Of the shortest class, only the part around a fault is: that is to be cached. */
-static enum mcpage_clear_method mcpage_clear_auto(unsigned int class,
-						  unsigned int methods)
-{
-	methods &= MCPAGE_CLEAR_CHOICE;
-	return mcpage_clear_choose(mcpage_clear_speed[class],
-				   class ? methods : methods & MCPAGE_CLEAR_CACHED);
-}
-
 static void mcpage_clear_print(unsigned int methods)
 {
 	unsigned int class, method;
@@ -177,7 +167,7 @@ static void mcpage_clear_print(unsigned int methods)
 		if (len)
 			pr_info("%luK: %s, of%s GB/s\n",
 				mcpage_clear_class_len[class] / SZ_1K,
-				mcpage_clear_names[mcpage_clear_auto(class, methods)],
+				mcpage_clear_names[mcpage_clear_auto(speed, class, methods)],
 				line);
 	}
 }
@@ -196,7 +186,7 @@ ssize_t mcpage_clear_measured_show(char *buf)
 
 	for (class = 0; class < NR_MCPAGE_CLEAR_CLASSES; class++) {
 		const struct mcpage_clear_speed *speed = mcpage_clear_speed[class];
-		unsigned int chosen = mcpage_clear_auto(class, methods);
+		unsigned int chosen = mcpage_clear_auto(speed, class, methods);
 
 		for (method = 0; method < NR_MCPAGE_CLEAR_METHODS; method++)
 			if (speed[method].clear)
@@ -235,12 +225,14 @@ void mcpage_clear_changed(void)
 		mcpage_clear_print(methods);
 	}
 	for (class = 0; class < NR_MCPAGE_CLEAR_CLASSES; class++) {
+		const struct mcpage_clear_speed *speed = mcpage_clear_speed[class];
 		unsigned int chosen = set, near = set;
 
 		if (set == MCPAGE_CLEAR_AUTO)
-			chosen = mcpage_clear_auto(class, methods);
+			chosen = mcpage_clear_auto(speed, class, methods);
 		if (!(BIT(set) & MCPAGE_CLEAR_CACHED))
-			near = mcpage_clear_auto(class, methods & MCPAGE_CLEAR_CACHED);
+			near = mcpage_clear_auto(speed, class,
+						 methods & MCPAGE_CLEAR_CACHED);
 		WRITE_ONCE(mcpage_clear_chosen[class], chosen);
 		WRITE_ONCE(mcpage_clear_chosen_near[class], near);
 	}
@@ -354,6 +346,12 @@ static bool mcpage_cleared_by_allocator(struct page *page, unsigned long len)
 	return true;
 }
 
+/* The most around a fault that is cached, in bytes. */
+static unsigned long mcpage_clear_cached(void)
+{
+	return READ_ONCE(mcpage_clear_settings.cached_kb) * (unsigned long)SZ_1K;
+}
+
 static void mcpage_clear_range(struct page *page, unsigned long len,
 			       unsigned long offset, unsigned long cached)
 {
@@ -385,8 +383,7 @@ void __mcpage_clear_pages(struct page *page, unsigned int nr, unsigned long offs
 {
 	if (mcpage_cleared_by_allocator(page, nr * PAGE_SIZE))
 		return;
-	mcpage_clear_range(page, nr * PAGE_SIZE, offset,
-			   READ_ONCE(mcpage_clear_settings.cached_kb) * (unsigned long)SZ_1K);
+	mcpage_clear_range(page, nr * PAGE_SIZE, offset, mcpage_clear_cached());
 }
 
 /**
@@ -404,8 +401,7 @@ void __mcpage_zero_folio(struct folio *folio, unsigned long addr_hint)
 	/* Those of hugetlb come from a pool, where they were put in any state. */
 	if (!folio_test_hugetlb(folio) && mcpage_cleared_by_allocator(page, len))
 		return;
-	mcpage_clear_range(page, len, addr_hint & (len - 1),
-			   READ_ONCE(mcpage_clear_settings.cached_kb) * (unsigned long)SZ_1K);
+	mcpage_clear_range(page, len, addr_hint & (len - 1), mcpage_clear_cached());
 }
 
 #ifdef CONFIG_TRANSPARENT_HUGEPAGE

@@ -73,12 +73,13 @@ extern const char * const mcpage_clear_names[NR_MCPAGE_CLEAR_METHODS];
  */
 #define NR_MCPAGE_CLEAR_CLASSES	5
 extern const unsigned long mcpage_clear_class_len[NR_MCPAGE_CLEAR_CLASSES];
+#define MCPAGE_CLEAR_BLOCK_LEN	mcpage_clear_class_len[NR_MCPAGE_CLEAR_CLASSES - 1]
 
 /* The defaults of clear/cached_kb and clear/chunk_kb, and the most of either. */
 #define MCPAGE_CLEAR_PAGE_KB		((unsigned int)(PAGE_SIZE / 1024))
 #define MCPAGE_CLEAR_CACHED_KB		(MCPAGE_CLEAR_PAGE_KB > 32 ? MCPAGE_CLEAR_PAGE_KB : 32U)
 #define MCPAGE_CLEAR_CHUNK_KB		(MCPAGE_CLEAR_PAGE_KB > 128 ? MCPAGE_CLEAR_PAGE_KB : 128U)
-#define MCPAGE_CLEAR_CHUNK_MAX_KB	(32U * 1024)
+#define MCPAGE_CLEAR_MAX_KB		(32U * 1024)
 
 /**
  * struct mcpage_clear_speed - what was measured of one method in one class
@@ -131,14 +132,18 @@ struct mcpage_clear_plan {
 unsigned int mcpage_clear_class(unsigned long len);
 enum mcpage_clear_method
 mcpage_clear_choose(const struct mcpage_clear_speed *speed, unsigned int methods);
+enum mcpage_clear_method
+mcpage_clear_auto(const struct mcpage_clear_speed *speed, unsigned int class,
+		  unsigned int methods);
 void mcpage_clear_near(struct mcpage_clear_plan *plan, unsigned long len,
 		       unsigned long offset, unsigned long cached);
 void mcpage_clear_extent(void *addr, unsigned long len,
 			 const struct mcpage_clear_plan *plan);
 
-unsigned int mcpage_clear_measure(struct mcpage_clear_space *space, unsigned int methods,
-				  struct mcpage_clear_speed
-				  speed[NR_MCPAGE_CLEAR_CLASSES][NR_MCPAGE_CLEAR_METHODS]);
+void mcpage_clear_read(const void *addr, unsigned long len);
+void mcpage_clear_measure(struct mcpage_clear_space *space, unsigned int methods,
+			  struct mcpage_clear_speed
+			  speed[NR_MCPAGE_CLEAR_CLASSES][NR_MCPAGE_CLEAR_METHODS]);
 
 /* For mcpage_clear_measure(): nanoseconds of any clock; called between samples. */
 unsigned long mcpage_clear_now(void);

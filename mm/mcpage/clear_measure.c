@@ -25,10 +25,16 @@
 #define LEAD_BYTES	(1024UL * 1024)
 #define BATCH_BYTES	(64UL * 1024)
 
-#define BLOCK_LEN	mcpage_clear_class_len[NR_MCPAGE_CLEAR_CLASSES - 1]
 #define LINE_LEN	64
 
-static void read_lines(const void *addr, unsigned long len)
+/**
+ * mcpage_clear_read - read a word of each line
+ * @addr: the first byte
+ * @len: how many bytes, whole lines
+ *
+ * Context: any.
+ */
+void mcpage_clear_read(const void *addr, unsigned long len)
 {
 	const void *end = addr + len;
 
@@ -44,7 +50,7 @@ static unsigned long clear_some(struct mcpage_clear_space *space,
 				enum mcpage_clear_method method, unsigned long extent,
 				bool read, unsigned long much)
 {
-	unsigned long done = 0, in_block = BLOCK_LEN / extent;
+	unsigned long done = 0, in_block = MCPAGE_CLEAR_BLOCK_LEN / extent;
 
 	while (done < much) {
 		/* An odd factor permutes what there is a power of 2 of. */
@@ -53,7 +59,7 @@ static unsigned long clear_some(struct mcpage_clear_space *space,
 
 		mcpage_clear_by(method, addr, extent);
 		if (read)
-			read_lines(addr, extent);
+			mcpage_clear_read(addr, extent);
 		done += extent;
 	}
 	return done;
@@ -116,11 +122,10 @@ static void measure_method(struct mcpage_clear_space *space,
  * @speed: set to what was measured, by class and method
  *
  * Context: process context; sleeps where mcpage_clear_pause() does.
- * Return: how many rounds it took.
  */
-unsigned int mcpage_clear_measure(struct mcpage_clear_space *space, unsigned int methods,
-				  struct mcpage_clear_speed
-				  speed[NR_MCPAGE_CLEAR_CLASSES][NR_MCPAGE_CLEAR_METHODS])
+void mcpage_clear_measure(struct mcpage_clear_space *space, unsigned int methods,
+			  struct mcpage_clear_speed
+			  speed[NR_MCPAGE_CLEAR_CLASSES][NR_MCPAGE_CLEAR_METHODS])
 {
 	unsigned long start = mcpage_clear_now();
 	unsigned int round, method;
@@ -132,5 +137,4 @@ unsigned int mcpage_clear_measure(struct mcpage_clear_space *space, unsigned int
 			if (methods & MCPAGE_CLEAR_ALL & BIT(method))
 				measure_method(space, method, speed);
 	}
-	return round;
 }

@@ -54,8 +54,8 @@ static unsigned long mcpage_clear_cost(const struct mcpage_clear_speed *speed)
  * slower than clear_page(), neither for clearing alone nor when all of the extent is
  * read after it, which is the worst for those that go past the caches: they have to
  * be faster even then, by more than what may be chance. Of the methods for which that
- * holds, the one whose times add up to the least is used, if
- * that is less than clear_page()'s by as much.
+ * holds, the one whose times add up to the least is used, if that is less than
+ * clear_page()'s by as much.
  *
  * Context: any.
  * Return: the method; MCPAGE_CLEAR_PAGE also if nothing was measured.
@@ -86,6 +86,27 @@ mcpage_clear_choose(const struct mcpage_clear_speed *speed, unsigned int methods
 		}
 	}
 	return best;
+}
+
+/**
+ * mcpage_clear_auto - the method that "auto" uses for one class
+ * @speed: what was measured there, by method
+ * @class: the class
+ * @methods: a mask of the methods that may be used
+ *
+ * Of the shortest class, only the part around a fault is: that is to be cached.
+ *
+ * Context: any.
+ * Return: the method.
+ */
+enum mcpage_clear_method
+mcpage_clear_auto(const struct mcpage_clear_speed *speed, unsigned int class,
+		  unsigned int methods)
+{
+	methods &= MCPAGE_CLEAR_CHOICE;
+	if (!class)
+		methods &= MCPAGE_CLEAR_CACHED;
+	return mcpage_clear_choose(speed, methods);
 }
 
 /**

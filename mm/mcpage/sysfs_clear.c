@@ -74,7 +74,7 @@ static ssize_t cached_kb_show(struct kobject *kobj, struct kobj_attribute *attr,
 static ssize_t cached_kb_store(struct kobject *kobj, struct kobj_attribute *attr,
 			       const char *buf, size_t count)
 {
-	return mcpage_kb_store(buf, count, 0, MCPAGE_CLEAR_CHUNK_MAX_KB,
+	return mcpage_kb_store(buf, count, 0, MCPAGE_CLEAR_MAX_KB,
 			       &mcpage_clear_settings.cached_kb);
 }
 
@@ -88,7 +88,7 @@ static ssize_t chunk_kb_store(struct kobject *kobj, struct kobj_attribute *attr,
 			      const char *buf, size_t count)
 {
 	return mcpage_kb_store(buf, count, MCPAGE_CLEAR_PAGE_KB,
-			       MCPAGE_CLEAR_CHUNK_MAX_KB,
+			       MCPAGE_CLEAR_MAX_KB,
 			       &mcpage_clear_settings.chunk_kb);
 }
 

@@ -21,8 +21,6 @@
 
 #include "bench.h"
 
-/* The shortest a cache line is. */
-#define LINE		64
 /* MAX_ORDER_NR_PAGES of x86: Linux clears what is longer in sequence. */
 #define LINUX_MAX_PAGES	1024
 
@@ -211,14 +209,6 @@ static struct way way_of_method(enum mcpage_clear_method method)
 
 /* -------- A pass -------- */
 
-static void read_lines(const char *p, unsigned long len)
-{
-	const char *end = p + len;
-
-	for (; p < end; p += LINE)
-		__atomic_load_n((const unsigned long *)p, __ATOMIC_RELAXED);
-}
-
 /*
  * Scattered, so that each extent begins on its own, as that of a fault does. One
  * after the other they would be a single long stream of stores, which a processor
@@ -236,7 +226,7 @@ static void walk(const struct way *way, unsigned long len, bool read, char *part
 
 		way->clear(extent, len, &way->plan);
 		if (read)
-			read_lines(extent, len);
+			mcpage_clear_read(extent, len);
 	}
 }
 
@@ -298,8 +288,9 @@ static void measure_methods(void)
 
 static enum mcpage_clear_method choose(unsigned long len, unsigned int among)
 {
-	return mcpage_clear_choose(speeds[mcpage_clear_class(len)],
-				   methods & among & MCPAGE_CLEAR_CHOICE);
+	unsigned int class = mcpage_clear_class(len);
+
+	return mcpage_clear_auto(speeds[class], class, methods & among);
 }
 
 static struct way way_of_mcpage(unsigned long len)
