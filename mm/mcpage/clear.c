@@ -110,11 +110,17 @@ static void mcpage_clear_space_get(struct mcpage_clear_space *space)
 	unsigned int want = totalram_pages() / MCPAGE_CLEAR_SHARE >> order;
 
 	for (want = clamp(want, 1, MCPAGE_CLEAR_BLOCKS); nr < want; nr++) {
-		/* Not worth reclaiming anything for. */
-		void *block = (void *)__get_free_pages(GFP_NOWAIT | __GFP_NOWARN, order);
+		/*
+		 * What is free, on this node: not worth reclaiming anything for, and
+		 * at boot the policy still is to take all nodes in turn.
+		 */
+		struct page *page = alloc_pages_node(numa_node_id(),
+						     __GFP_NOWARN | __GFP_THISNODE, order);
+		void *block;
 
-		if (!block)
+		if (!page)
 			break;
+		block = page_address(page);
 		/* A hypervisor may still have to find the memory. */
 		memset(block, 0, MCPAGE_CLEAR_BLOCK_LEN);
 		space->block[nr] = block;
@@ -137,12 +143,18 @@ static void mcpage_clear_try(unsigned int methods)
 	space = kzalloc(sizeof(*space), GFP_KERNEL);
 	if (!space)
 		return;
+	/* The same caches throughout. */
+	migrate_disable();
 	mcpage_clear_space_get(space);
-	if (!space->nr)
+	if (!space->nr) {
 		pr_info("not measured: no memory\n");
-	else if (IS_ENABLED(CONFIG_X86_64))
+	} else if (IS_ENABLED(CONFIG_X86_64)) {
+		pr_info("measured in %lu MiB:\n",
+			space->nr * MCPAGE_CLEAR_BLOCK_LEN / SZ_1M);
 		mcpage_clear_measure(space, methods, mcpage_clear_speed);
+	}
 	mcpage_clear_space_put(space);
+	migrate_enable();
 	kfree(space);
 }
 
@@ -251,20 +263,22 @@ int mcpage_clear_set(enum mcpage_clear_method method)
 	if (!(mcpage_clear_methods() & BIT(method)))
 		return -EINVAL;
 	mutex_lock(&mcpage_settings_lock);
-	/* What could not be measured then may be now. */
-	if (!mcpage_clear_speed[0][MCPAGE_CLEAR_PAGE].clear)
+	/* There may be more memory now, or less else to do. */
+	if (method == MCPAGE_CLEAR_AUTO)
 		mcpage_clear_measured = false;
-	mcpage_clear_settings.method = method;
+	WRITE_ONCE(mcpage_clear_settings.method, method);
 	mcpage_clear_changed();
 	mutex_unlock(&mcpage_settings_lock);
 	return 0;
 }
 
-static char mcpage_clear_boot[16] __initdata;
+static char mcpage_clear_boot[64] __initdata;
+static bool mcpage_clear_given __initdata;
 
 static int __init mcpage_clear_setup(char *str)
 {
 	strscpy(mcpage_clear_boot, str ?: "");
+	mcpage_clear_given = true;
 	return 0;
 }
 early_param("mcpage_clear", mcpage_clear_setup);
@@ -273,7 +287,7 @@ static int __init mcpage_clear_init(void)
 {
 	int method = MCPAGE_CLEAR_AUTO;
 
-	if (*mcpage_clear_boot)
+	if (mcpage_clear_given)
 		method = match_string(mcpage_clear_names, NR_MCPAGE_CLEAR_METHODS,
 				      mcpage_clear_boot);
 	if (method < 0)

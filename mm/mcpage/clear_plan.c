@@ -65,8 +65,7 @@ mcpage_clear_choose(const struct mcpage_clear_speed *speed, unsigned int methods
 {
 	const struct mcpage_clear_speed *page = &speed[MCPAGE_CLEAR_PAGE];
 	enum mcpage_clear_method best = MCPAGE_CLEAR_PAGE, i;
-	unsigned long least, cost;
-	unsigned int used;
+	unsigned long least, cost, used;
 
 	if (!page->clear || !page->used)
 		return MCPAGE_CLEAR_PAGE;
@@ -148,14 +147,18 @@ void mcpage_clear_near(struct mcpage_clear_plan *plan, unsigned long len,
 }
 
 static void mcpage_clear_part(enum mcpage_clear_method method, void *addr,
-			      unsigned long len, unsigned long chunk)
+			      unsigned long len, unsigned long chunk, bool from_end)
 {
 	while (len) {
 		unsigned long now = len < chunk ? len : chunk;
 
-		mcpage_clear_chunk(method, addr, now);
-		addr += now;
 		len -= now;
+		if (from_end) {
+			mcpage_clear_chunk(method, addr + len, now);
+		} else {
+			mcpage_clear_chunk(method, addr, now);
+			addr += now;
+		}
 	}
 }
 
@@ -165,7 +168,8 @@ static void mcpage_clear_part(enum mcpage_clear_method method, void *addr,
  * @len: its length in bytes
  * @plan: what to do
  *
- * The part around the fault comes last, so that it is what the caches hold.
+ * Towards the fault from both ends, as folio_zero_user() does without mcpage, and the
+ * part around it last, so that this is what the caches hold.
  *
  * Context: may sleep, where mcpage_clear_chunk() does.
  */
@@ -174,8 +178,8 @@ void mcpage_clear_extent(void *addr, unsigned long len,
 {
 	unsigned long behind = plan->near + plan->near_len;
 
-	mcpage_clear_part(plan->method, addr, plan->near, plan->chunk);
-	mcpage_clear_part(plan->method, addr + behind, len - behind, plan->chunk);
+	mcpage_clear_part(plan->method, addr, plan->near, plan->chunk, false);
+	mcpage_clear_part(plan->method, addr + behind, len - behind, plan->chunk, true);
 	mcpage_clear_part(plan->near_method, addr + plan->near, plan->near_len,
-			  plan->chunk);
+			  plan->chunk, false);
 }

@@ -357,6 +357,13 @@ static void pieces_of(struct kunit *test, struct page *page, unsigned long fault
 	KUNIT_EXPECT_TRUE(test, BIT(chunks[i].method) & MCPAGE_CLEAR_CACHED);
 	while (i && chunks[i].method == chunks[i - 1].method)
 		i--;
+	/* Towards the fault, from both sides. */
+	for (sum = 1; sum < i; sum++) {
+		if (chunks[sum].addr <= start + fault)
+			KUNIT_EXPECT_TRUE(test, chunks[sum].addr > chunks[sum - 1].addr);
+		else if (chunks[sum - 1].addr > start + fault)
+			KUNIT_EXPECT_TRUE(test, chunks[sum].addr < chunks[sum - 1].addr);
+	}
 	KUNIT_EXPECT_TRUE(test, chunks[i].addr <= start + fault);
 	i = nr_chunks - 1;
 	KUNIT_EXPECT_TRUE(test, chunks[i].addr + chunks[i].len > start + fault);
