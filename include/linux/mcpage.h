@@ -10,13 +10,15 @@
 #include <linux/errno.h>
 #include <linux/jump_label.h>
 #include <linux/mm_types.h>
+#include <linux/page-flags.h>
 #include <uapi/linux/mcpage.h>
 
-struct folio;
+struct mmu_gather;
+struct page_vma_mapped_walk;
 struct vm_fault;
 
 /**
- * enum mcpage_stat_item - what became of an attempt to map one block
+ * enum mcpage_stat_item - what became of an attempt to map one block, or of a block
  * @MCPAGE_STAT_ALLOC: the block was mapped
  * @MCPAGE_STAT_FALLBACK: no free block of this order could be had
  * @MCPAGE_STAT_CHARGE_FAILED: the memory cgroup refused the charge
@@ -24,6 +26,13 @@ struct vm_fault;
  * @MCPAGE_STAT_UNSTABLE_ADDRESS_SPACE: the process was being killed for memory
  * @MCPAGE_STAT_UNALIGNED: the block would have begun before the VMA
  * @MCPAGE_STAT_SHORT: the block would have ended behind the VMA
+ * @MCPAGE_STAT_LAZYFREE: MADV_FREE made the block lazyfree as a whole
+ * @MCPAGE_STAT_LAZYFREE_PARTIAL: MADV_FREE covered a part of the block, and this
+ *	part was marked, freed, or split off
+ * @MCPAGE_STAT_LAZYFREE_RECLAIMED: the block, or the marked pages of it that were
+ *	not written again, were taken back
+ * @MCPAGE_STAT_LAZYFREE_REDIRTIED: the block was lazyfree as a whole, but had been
+ *	written again when it was to be taken back
  * @NR_MCPAGE_STAT_ITEMS: how many there are
  */
 enum mcpage_stat_item {
@@ -34,7 +43,25 @@ enum mcpage_stat_item {
 	MCPAGE_STAT_UNSTABLE_ADDRESS_SPACE,
 	MCPAGE_STAT_UNALIGNED,
 	MCPAGE_STAT_SHORT,
+	MCPAGE_STAT_LAZYFREE,
+	MCPAGE_STAT_LAZYFREE_PARTIAL,
+	MCPAGE_STAT_LAZYFREE_RECLAIMED,
+	MCPAGE_STAT_LAZYFREE_REDIRTIED,
 	NR_MCPAGE_STAT_ITEMS
+};
+
+/**
+ * enum mcpage_partial - what MADV_FREE does to a block that it covers in part
+ * @MCPAGE_PARTIAL_MARK: note in the block which pages it covers
+ * @MCPAGE_PARTIAL_ZAP: free these pages at once
+ * @MCPAGE_PARTIAL_SPLIT: split the block, and have these pages free lazily
+ * @NR_MCPAGE_PARTIALS: how many there are
+ */
+enum mcpage_partial {
+	MCPAGE_PARTIAL_MARK,
+	MCPAGE_PARTIAL_ZAP,
+	MCPAGE_PARTIAL_SPLIT,
+	NR_MCPAGE_PARTIALS
 };
 
 #ifdef CONFIG_MCPAGE
@@ -89,6 +116,28 @@ void __mcpage_fault_result(struct vm_fault *vmf, unsigned int order,
 			   enum mcpage_stat_item item);
 void __mcpage_zero_folio(struct folio *folio, unsigned long addr_hint);
 void __mcpage_collapse_zero(struct folio *folio, unsigned int unused);
+int __mcpage_free_whole(struct mmu_gather *tlb, struct vm_area_struct *vma,
+			unsigned long addr, unsigned long end, struct folio *folio,
+			pte_t *ptep);
+unsigned int __mcpage_free_part(struct mmu_gather *tlb, struct vm_area_struct *vma,
+				pmd_t *pmd, unsigned long addr, unsigned int nr,
+				struct folio *folio, pte_t **pte, spinlock_t **ptl);
+void __mcpage_madvise_free_pmd(struct mmu_gather *tlb, struct vm_area_struct *vma,
+			       pmd_t *pmd, unsigned long addr, struct folio *folio);
+bool __mcpage_madvise_cold(struct mmu_gather *tlb, struct vm_area_struct *vma,
+			   unsigned long addr, struct folio *folio, pte_t *ptep,
+			   unsigned int nr);
+void __mcpage_map_by_ptes(struct vm_area_struct *vma, pmd_t *pmd, unsigned long addr,
+			  struct folio *folio, spinlock_t *ptl);
+unsigned int __mcpage_split_to(struct folio *folio, struct page *page,
+			       unsigned long nr);
+bool __mcpage_page_marked(struct folio *folio, struct page *page);
+bool __mcpage_discard_marked(struct folio *folio);
+bool __mcpage_in_use_again(struct folio *folio);
+int __mcpage_lazyfree_unmap(struct folio *folio, struct page_vma_mapped_walk *pvmw,
+			    unsigned int flags);
+bool __mcpage_lazyfree_young(struct folio *folio, struct page_vma_mapped_walk *pvmw,
+			     int *mapcount, int *referenced);
 void mcpage_exec(struct mm_struct *mm, bool privileged);
 int mcpage_prctl_set(unsigned long scope, unsigned long arg3,
 		     unsigned long arg4, unsigned long arg5);
@@ -262,6 +311,235 @@ static inline void mcpage_fault_unfit(struct vm_fault *vmf, unsigned int order)
 		__mcpage_fault_unfit(vmf, order);
 }
 
+/**
+ * mcpage_governs_folios - does mcpage choose the orders, and are blocks folios?
+ * @vma: the mapping
+ *
+ * Context: @vma is stable.
+ * Return: true if a large folio that is mapped there is one of mcpage's.
+ */
+static inline bool mcpage_governs_folios(const struct vm_area_struct *vma)
+{
+	return IS_ENABLED(CONFIG_TRANSPARENT_HUGEPAGE) &&
+	       mcpage_governs(vma, vma->vm_flags);
+}
+
+/**
+ * mcpage_madvise_free - MADV_FREE for one block
+ * @tlb: what is gathered
+ * @vma: the mapping
+ * @pmd: the entry of the page table
+ * @addr: an address
+ * @end: where the range ends, in the same page table
+ * @folio: the large folio that is mapped at @addr
+ * @pte: the entry of @addr. The page table may be unlocked and locked again; it is
+ *	NULL afterwards if it has vanished meanwhile.
+ * @ptl: the lock of the page table
+ * @nr: set to by how many entries to go on, 0 if the first one is to be looked at
+ *	again
+ *
+ * Context: the page table is mapped and locked, mmap_lock is held for reading.
+ * May sleep.
+ * Return: true if it is done, false if mcpage has no say in it.
+ */
+static inline bool mcpage_madvise_free(struct mmu_gather *tlb,
+				       struct vm_area_struct *vma, pmd_t *pmd,
+				       unsigned long addr, unsigned long end,
+				       struct folio *folio, pte_t **pte,
+				       spinlock_t **ptl, int *nr)
+{
+	if (!mcpage_governs_folios(vma))
+		return false;
+	*nr = __mcpage_free_whole(tlb, vma, addr, end, folio, *pte);
+	if (*nr < 0)
+		*nr = __mcpage_free_part(tlb, vma, pmd, addr, -*nr, folio, pte, ptl);
+	return true;
+}
+
+/**
+ * mcpage_madvise_free_pmd - MADV_FREE for a huge page as a whole
+ * @tlb: what is gathered
+ * @vma: the mapping
+ * @pmd: the entry that maps it
+ * @addr: its address
+ * @folio: the huge page, locked
+ *
+ * Context: @pmd is locked.
+ * Return: true if it is done, false if mcpage has no say in it.
+ */
+static inline bool mcpage_madvise_free_pmd(struct mmu_gather *tlb,
+					   struct vm_area_struct *vma, pmd_t *pmd,
+					   unsigned long addr, struct folio *folio)
+{
+	if (!mcpage_governs_folios(vma))
+		return false;
+	__mcpage_madvise_free_pmd(tlb, vma, pmd, addr, folio);
+	return true;
+}
+
+/**
+ * mcpage_madvise_cold - MADV_COLD for a part of a block
+ * @tlb: what is gathered
+ * @vma: the mapping
+ * @addr: the part's address
+ * @folio: the block, not shared
+ * @ptep: the entry of @addr
+ * @nr: how many entries map the part
+ *
+ * Context: the page table is mapped and locked.
+ * Return: true if it is done, false if the block is to be split.
+ */
+static inline bool mcpage_madvise_cold(struct mmu_gather *tlb,
+				       struct vm_area_struct *vma, unsigned long addr,
+				       struct folio *folio, pte_t *ptep, int nr)
+{
+	return mcpage_governs_folios(vma) &&
+	       __mcpage_madvise_cold(tlb, vma, addr, folio, ptep, nr);
+}
+
+/**
+ * mcpage_map_by_ptes - have a huge page mapped by a page table, for its parts
+ * @vma: the mapping
+ * @pmd: the entry that maps it
+ * @addr: an address in it
+ * @folio: the huge page, locked and not shared; the caller has one reference
+ * @ptl: the lock of @pmd, held; released if it is done
+ *
+ * Context: mmap_lock is held for reading. May sleep if it is done.
+ * Return: true if it is done, or must not be done as somebody holds the huge page;
+ * false if it is to be split.
+ */
+static inline bool mcpage_map_by_ptes(struct vm_area_struct *vma, pmd_t *pmd,
+				      unsigned long addr, struct folio *folio,
+				      spinlock_t *ptl)
+{
+	if (!mcpage_governs_folios(vma))
+		return false;
+	__mcpage_map_by_ptes(vma, pmd, addr, folio, ptl);
+	return true;
+}
+
+/**
+ * mcpage_split_to - into what a block is split for madvise()
+ * @vma: the mapping
+ * @folio: the block, locked
+ * @page: the first page of the part that the advice is about
+ * @nr: the number of its pages
+ *
+ * Context: any in which @vma is stable.
+ * Return: the order; 0 for single pages.
+ */
+static inline unsigned int mcpage_split_to(struct vm_area_struct *vma,
+					   struct folio *folio, struct page *page,
+					   unsigned long nr)
+{
+	return mcpage_governs_folios(vma) ? __mcpage_split_to(folio, page, nr) : 0;
+}
+
+/**
+ * mcpage_folio_marked - were parts of a folio marked by MADV_FREE?
+ * @folio: the folio
+ *
+ * No static key: what is marked stays so when mcpage is switched off.
+ *
+ * Context: @folio is stable.
+ * Return: true if they were.
+ */
+static inline bool mcpage_folio_marked(struct folio *folio)
+{
+	/* An anonymous folio that is large has the three pages at least. */
+	return IS_ENABLED(CONFIG_TRANSPARENT_HUGEPAGE) && folio_test_large(folio) &&
+	       folio_test_anon(folio) && test_bit(PG_swapbacked, &folio->_flags_2);
+}
+
+/**
+ * mcpage_page_marked - was a page marked by MADV_FREE?
+ * @folio: the folio that it is in
+ * @page: the page
+ *
+ * Context: @folio is stable.
+ * Return: true if it was. What was written since is not free, though.
+ */
+static inline bool mcpage_page_marked(struct folio *folio, struct page *page)
+{
+	return mcpage_folio_marked(folio) && !folio_test_swapcache(folio) &&
+	       __mcpage_page_marked(folio, page);
+}
+
+/**
+ * mcpage_discard_marked - discard the marked pages of a folio that is to be split
+ * @folio: the folio, locked; the caller has one reference
+ *
+ * Context: the anon_vma of @folio is locked for writing. May sleep.
+ * Return: false if somebody holds the folio, so that it cannot be split.
+ */
+static inline bool mcpage_discard_marked(struct folio *folio)
+{
+	return !mcpage_folio_marked(folio) || __mcpage_discard_marked(folio);
+}
+
+/**
+ * mcpage_in_use_again - is there nothing to gain from the split of a folio, as all
+ *	that was marked has been written since?
+ * @folio: the folio, partially mapped, locked; the caller has one reference
+ *
+ * Context: no lock of the reverse map is held. May sleep.
+ * Return: true if it is; it does not count as partially mapped any more.
+ */
+static inline bool mcpage_in_use_again(struct folio *folio)
+{
+	return mcpage_folio_marked(folio) && __mcpage_in_use_again(folio);
+}
+
+/**
+ * mcpage_is_lazyfree - is a folio a lazyfree block, and may mcpage have a say in it?
+ * @folio: the folio
+ *
+ * Context: @folio is stable.
+ * Return: true if it is.
+ */
+static inline bool mcpage_is_lazyfree(struct folio *folio)
+{
+	return static_branch_unlikely(&mcpage_key) &&
+	       IS_ENABLED(CONFIG_TRANSPARENT_HUGEPAGE) && !folio_test_swapbacked(folio) &&
+	       folio_test_large(folio) && folio_test_anon(folio);
+}
+
+/**
+ * mcpage_lazyfree_young - was a lazyfree folio used?
+ * @folio: the folio
+ * @pvmw: where it is mapped; on success moved to the last of its entries
+ * @mapcount: less by the entries that were looked at
+ * @referenced: more by one if any of them was young; none is afterwards
+ *
+ * Context: as the body of folio_referenced_one(): the page table is locked.
+ * Return: false if it is to be found out page by page.
+ */
+static inline bool mcpage_lazyfree_young(struct folio *folio,
+					 struct page_vma_mapped_walk *pvmw,
+					 int *mapcount, int *referenced)
+{
+	return mcpage_is_lazyfree(folio) &&
+	       __mcpage_lazyfree_young(folio, pvmw, mapcount, referenced);
+}
+
+/**
+ * mcpage_lazyfree_unmap - take a lazyfree folio out of an address space at once
+ * @folio: the folio, locked
+ * @pvmw: where it is mapped
+ * @flags: what the caller of try_to_unmap() wants
+ *
+ * Context: as the body of try_to_unmap_one(): the page table is locked.
+ * Return: 1 if it is not mapped there any more; -1 if it was written, and is an
+ * ordinary folio again; 0 if that is to be found out page by page.
+ */
+static inline int mcpage_lazyfree_unmap(struct folio *folio,
+					struct page_vma_mapped_walk *pvmw,
+					unsigned int flags)
+{
+	return mcpage_is_lazyfree(folio) ? __mcpage_lazyfree_unmap(folio, pvmw, flags) : 0;
+}
+
 #else /* !CONFIG_MCPAGE */
 
 #define MCPAGE_VM_MNEMONICS
@@ -345,6 +623,72 @@ static inline bool mcpage_zero_folio(struct folio *folio, unsigned long addr_hin
 
 static inline void mcpage_collapse_zero(struct folio *folio, unsigned int unused)
 {
+}
+
+static inline bool mcpage_madvise_free(struct mmu_gather *tlb,
+				       struct vm_area_struct *vma, pmd_t *pmd,
+				       unsigned long addr, unsigned long end,
+				       struct folio *folio, pte_t **pte,
+				       spinlock_t **ptl, int *nr)
+{
+	return false;
+}
+
+static inline bool mcpage_madvise_free_pmd(struct mmu_gather *tlb,
+					   struct vm_area_struct *vma, pmd_t *pmd,
+					   unsigned long addr, struct folio *folio)
+{
+	return false;
+}
+
+static inline bool mcpage_madvise_cold(struct mmu_gather *tlb,
+				       struct vm_area_struct *vma, unsigned long addr,
+				       struct folio *folio, pte_t *ptep, int nr)
+{
+	return false;
+}
+
+static inline bool mcpage_map_by_ptes(struct vm_area_struct *vma, pmd_t *pmd,
+				      unsigned long addr, struct folio *folio,
+				      spinlock_t *ptl)
+{
+	return false;
+}
+
+static inline unsigned int mcpage_split_to(struct vm_area_struct *vma,
+					   struct folio *folio, struct page *page,
+					   unsigned long nr)
+{
+	return 0;
+}
+
+static inline bool mcpage_page_marked(struct folio *folio, struct page *page)
+{
+	return false;
+}
+
+static inline bool mcpage_discard_marked(struct folio *folio)
+{
+	return true;
+}
+
+static inline bool mcpage_in_use_again(struct folio *folio)
+{
+	return false;
+}
+
+static inline bool mcpage_lazyfree_young(struct folio *folio,
+					 struct page_vma_mapped_walk *pvmw,
+					 int *mapcount, int *referenced)
+{
+	return false;
+}
+
+static inline int mcpage_lazyfree_unmap(struct folio *folio,
+					struct page_vma_mapped_walk *pvmw,
+					unsigned int flags)
+{
+	return 0;
 }
 
 static inline void mcpage_fault_unfit(struct vm_fault *vmf, unsigned int order)

@@ -8,6 +8,10 @@
  *	mmap_lock
  *	  page table locks
  * mcpage_settings_lock and mmap_lock are never held together.
+ *
+ * Of a block: the folio's lock, the lock of its anon_vma, page table locks, and the
+ * lock of the deferred split queue. Under a page table lock the folio is only
+ * tried to be locked.
  */
 #ifndef _MM_MCPAGE_INTERNAL_H
 #define _MM_MCPAGE_INTERNAL_H
@@ -105,6 +109,7 @@ enum mcpage_effort {
  * @mode: how the order is chosen, an enum mcpage_mode
  * @backing: what blocks are made of, an enum mcpage_backing
  * @effort: how hard a fault tries, an enum mcpage_effort
+ * @partial: how MADV_FREE treats parts of blocks, an enum mcpage_partial
  * @used: some process or VMA has had a policy since boot. Until then faults cost
  *	as little with "advise" as with "never".
  * @used_adaptive: one of them asked for the adaptive mode
@@ -120,6 +125,7 @@ struct mcpage_settings {
 	unsigned int mode;
 	unsigned int backing;
 	unsigned int effort;
+	unsigned int partial;
 	bool used;
 	bool used_adaptive;
 };
@@ -241,6 +247,31 @@ static inline bool mcpage_at_edge(unsigned long index, unsigned int order)
 /* zeropage.c */
 bool mcpage_pte_replaceable(pte_t pte);
 
+/* lazyfree_plan.c */
+extern const char * const mcpage_partial_names[NR_MCPAGE_PARTIALS];
+unsigned int mcpage_ptes_consecutive(pte_t *ptep, unsigned int max, bool *touched);
+unsigned int mcpage_ptes_alike(pte_t *ptep, unsigned int max);
+unsigned int mcpage_split_order(unsigned int order, unsigned long first,
+				unsigned long nr);
+
+/* lazyfree.c */
+void mcpage_mark_clean(struct folio *folio, unsigned int first, pte_t *ptep,
+		       unsigned int nr);
+void mcpage_unmark(struct folio *folio);
+
+/**
+ * mcpage_markable - may pages of a block be marked?
+ * @folio: the block
+ *
+ * Context: the block is locked, and so is the page table that maps it.
+ * Return: false if a clean entry would not say that its page was not written.
+ */
+static inline bool mcpage_markable(struct folio *folio)
+{
+	return !folio_test_dirty(folio) && !folio_test_swapcache(folio) &&
+	       !folio_entire_mapcount(folio);
+}
+
 /* stats.c */
 
 /**
@@ -251,9 +282,22 @@ struct mcpage_stats {
 	unsigned long events[MCPAGE_NR_ORDERS][NR_MCPAGE_STAT_ITEMS];
 };
 
+DECLARE_PER_CPU(struct mcpage_stats, mcpage_stats);
 extern const char * const mcpage_stat_names[NR_MCPAGE_STAT_ITEMS];
 void mcpage_stat_add(unsigned int order, enum mcpage_stat_item item);
 unsigned long mcpage_stat_read(unsigned int order, enum mcpage_stat_item item);
+
+/**
+ * mcpage_stat_inc - count one event, of a kind that has no sum in /proc/vmstat
+ * @order: the block's order, valid
+ * @item: what happened
+ *
+ * Context: any.
+ */
+static inline void mcpage_stat_inc(unsigned int order, enum mcpage_stat_item item)
+{
+	this_cpu_inc(mcpage_stats.events[order][item]);
+}
 
 /* fault.c */
 bool mcpage_range_free(pte_t *pte, unsigned int nr, bool zero);

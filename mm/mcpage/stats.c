@@ -7,7 +7,7 @@
 
 #include "internal.h"
 
-static DEFINE_PER_CPU(struct mcpage_stats, mcpage_stats);
+DEFINE_PER_CPU(struct mcpage_stats, mcpage_stats);
 
 /* The files of order-N/stats in sysfs. */
 const char * const mcpage_stat_names[NR_MCPAGE_STAT_ITEMS] = {
@@ -18,6 +18,10 @@ const char * const mcpage_stat_names[NR_MCPAGE_STAT_ITEMS] = {
 	[MCPAGE_STAT_UNSTABLE_ADDRESS_SPACE]	= "unstable_address_space",
 	[MCPAGE_STAT_UNALIGNED]			= "unaligned",
 	[MCPAGE_STAT_SHORT]			= "short",
+	[MCPAGE_STAT_LAZYFREE]			= "lazyfree",
+	[MCPAGE_STAT_LAZYFREE_PARTIAL]		= "lazyfree_partial",
+	[MCPAGE_STAT_LAZYFREE_RECLAIMED]	= "lazyfree_reclaimed",
+	[MCPAGE_STAT_LAZYFREE_REDIRTIED]	= "lazyfree_redirtied",
 };
 
 /*
@@ -38,7 +42,7 @@ void mcpage_stat_add(unsigned int order, enum mcpage_stat_item item)
 {
 	if (WARN_ON_ONCE(order >= MCPAGE_NR_ORDERS))
 		return;
-	this_cpu_inc(mcpage_stats.events[order][item]);
+	mcpage_stat_inc(order, item);
 	if (item <= MCPAGE_STAT_UNSTABLE_ADDRESS_SPACE)
 		count_vm_event(MCPAGE_ANON_FAULT_ALLOC + item);
 }

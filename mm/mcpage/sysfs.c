@@ -235,7 +235,7 @@ static ssize_t features_show(struct kobject *kobj, struct kobj_attribute *attr,
 	if (VM_MCPAGE)
 		len += sysfs_emit_at(buf, len, "vma\n");
 	if (IS_ENABLED(CONFIG_TRANSPARENT_HUGEPAGE))
-		len += sysfs_emit_at(buf, len, "folio\n");
+		len += sysfs_emit_at(buf, len, "folio\nlazyfree\n");
 	len += sysfs_emit_at(buf, len, "pages\nadaptive\nzeropage\n");
 	if (mcpage_clear_methods() & MCPAGE_CLEAR_EXTENT)
 		len += sysfs_emit_at(buf, len, "clear\n");
@@ -265,8 +265,37 @@ static const struct attribute_group mcpage_group = {
 	.attrs = mcpage_attrs,
 };
 
+/* -------- lazyfree/ -------- */
+
+static ssize_t partial_show(struct kobject *kobj, struct kobj_attribute *attr,
+			    char *buf)
+{
+	return mcpage_choice_show(buf, mcpage_partial_names, NR_MCPAGE_PARTIALS,
+				  READ_ONCE(mcpage_settings.partial));
+}
+
+static ssize_t partial_store(struct kobject *kobj, struct kobj_attribute *attr,
+			     const char *buf, size_t count)
+{
+	return mcpage_choice_store(buf, count, mcpage_partial_names, NR_MCPAGE_PARTIALS,
+				   &mcpage_settings.partial);
+}
+
+static struct kobj_attribute partial_attr = __ATTR_RW(partial);
+
+static struct attribute *mcpage_lazyfree_attrs[] = {
+	&partial_attr.attr,
+	NULL
+};
+
+static const struct attribute_group mcpage_lazyfree_group = {
+	.name = "lazyfree",
+	.attrs = mcpage_lazyfree_attrs,
+};
+
 static const struct attribute_group *mcpage_groups[] = {
 	&mcpage_group,
+	&mcpage_lazyfree_group,
 	&mcpage_clear_group,
 	NULL
 };
@@ -358,6 +387,10 @@ MCPAGE_STAT_ATTR(page_table_populated, MCPAGE_STAT_PAGE_TABLE_POPULATED);
 MCPAGE_STAT_ATTR(unstable_address_space, MCPAGE_STAT_UNSTABLE_ADDRESS_SPACE);
 MCPAGE_STAT_ATTR(unaligned, MCPAGE_STAT_UNALIGNED);
 MCPAGE_STAT_ATTR(short, MCPAGE_STAT_SHORT);
+MCPAGE_STAT_ATTR(lazyfree, MCPAGE_STAT_LAZYFREE);
+MCPAGE_STAT_ATTR(lazyfree_partial, MCPAGE_STAT_LAZYFREE_PARTIAL);
+MCPAGE_STAT_ATTR(lazyfree_reclaimed, MCPAGE_STAT_LAZYFREE_RECLAIMED);
+MCPAGE_STAT_ATTR(lazyfree_redirtied, MCPAGE_STAT_LAZYFREE_REDIRTIED);
 
 static struct attribute *mcpage_stats_attrs[] = {
 	&alloc_attr.attr,
@@ -367,6 +400,10 @@ static struct attribute *mcpage_stats_attrs[] = {
 	&unstable_address_space_attr.attr,
 	&unaligned_attr.attr,
 	&short_attr.attr,
+	&lazyfree_attr.attr,
+	&lazyfree_partial_attr.attr,
+	&lazyfree_reclaimed_attr.attr,
+	&lazyfree_redirtied_attr.attr,
 	NULL
 };
 

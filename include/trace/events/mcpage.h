@@ -18,11 +18,17 @@
 	EM(MCPAGE_STAT_UNALIGNED,		"unaligned")		\
 	EMe(MCPAGE_STAT_SHORT,			"short")
 
+#define MCPAGE_PARTIALS_TRACE						\
+	EM(MCPAGE_PARTIAL_MARK,			"mark")			\
+	EM(MCPAGE_PARTIAL_ZAP,			"zap")			\
+	EMe(MCPAGE_PARTIAL_SPLIT,		"split")
+
 #undef EM
 #undef EMe
 #define EM(a, b)	TRACE_DEFINE_ENUM(a);
 #define EMe(a, b)	TRACE_DEFINE_ENUM(a);
 MCPAGE_STAT_ITEMS_TRACE
+MCPAGE_PARTIALS_TRACE
 
 #undef EM
 #undef EMe
@@ -88,6 +94,58 @@ TRACE_EVENT(mcpage_fault_result,
 	TP_printk("address=%lx order=%u result=%s",
 		  __entry->address, __entry->order,
 		  __print_symbolic(__entry->result, MCPAGE_STAT_ITEMS_TRACE))
+);
+
+/* MADV_FREE has met a block that it covers in part. */
+TRACE_EVENT(mcpage_madvise_free,
+
+	TP_PROTO(unsigned long address, unsigned int order, unsigned int nr,
+		 unsigned int way),
+
+	TP_ARGS(address, order, nr, way),
+
+	TP_STRUCT__entry(
+		__field(unsigned long,	address)
+		__field(unsigned int,	order)
+		__field(unsigned int,	nr)
+		__field(unsigned int,	way)
+	),
+
+	TP_fast_assign(
+		__entry->address	= address;
+		__entry->order		= order;
+		__entry->nr		= nr;
+		__entry->way		= way;
+	),
+
+	TP_printk("address=%lx order=%u pages=%u partial=%s",
+		  __entry->address, __entry->order, __entry->nr,
+		  __print_symbolic(__entry->way, MCPAGE_PARTIALS_TRACE))
+);
+
+/* The marked pages of a block were to be discarded. */
+TRACE_EVENT(mcpage_discard,
+
+	TP_PROTO(struct folio *folio, unsigned int nr, bool busy),
+
+	TP_ARGS(folio, nr, busy),
+
+	TP_STRUCT__entry(
+		__field(unsigned long,	pfn)
+		__field(unsigned int,	order)
+		__field(unsigned int,	nr)
+		__field(bool,		busy)
+	),
+
+	TP_fast_assign(
+		__entry->pfn		= folio_pfn(folio);
+		__entry->order		= folio_order(folio);
+		__entry->nr		= nr;
+		__entry->busy		= busy;
+	),
+
+	TP_printk("pfn=%lx order=%u pages=%u busy=%d",
+		  __entry->pfn, __entry->order, __entry->nr, __entry->busy)
 );
 
 #endif /* _TRACE_MCPAGE_H */

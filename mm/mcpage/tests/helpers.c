@@ -87,6 +87,7 @@ void mcpage_test_set(enum mcpage_enabled enabled, enum mcpage_backing backing)
 	mcpage_settings.mode = MCPAGE_FIXED;
 	mcpage_settings.backing = backing;
 	mcpage_settings.effort = MCPAGE_LIGHT;
+	mcpage_settings.partial = MCPAGE_PARTIAL_MARK;
 	mcpage_settings.orders = mcpage_valid_orders();
 	for (i = 0; i < NR_MCPAGE_CLASSES; i++)
 		mcpage_settings.class_orders[i] = mcpage_valid_orders();

@@ -136,6 +136,9 @@ static const struct choice_param choice_params[] = {
 	{ "effort", "light", "[light] direct never\n" },
 	{ "effort", "direct", "light [direct] never\n" },
 	{ "effort", "never", "light direct [never]\n" },
+	{ "lazyfree/partial", "mark", "[mark] zap split\n" },
+	{ "lazyfree/partial", "zap", "mark [zap] split\n" },
+	{ "lazyfree/partial", "split", "mark zap [split]\n" },
 	{ "backing", "folio", "[folio] pages\n", .folio = true },
 	{ "backing", "pages", IS_ENABLED(CONFIG_TRANSPARENT_HUGEPAGE) ?
 			      "folio [pages]\n" : "[pages]\n" },
@@ -166,7 +169,7 @@ static void choice_store(struct kunit *test)
 }
 
 static const char * const choice_files[] = {
-	"enabled", "mode", "backing", "effort",
+	"enabled", "mode", "backing", "effort", "lazyfree/partial",
 };
 
 KUNIT_ARRAY_PARAM(choice_file, choice_files, file_desc);
