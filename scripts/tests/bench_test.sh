@@ -44,6 +44,39 @@ t_ratio_is_to_the_same_order() {
 	same "$(value mcpage pages ratio <pairs)" 1.5
 }
 
+# Each way to free a part is compared with the one way of the base kernel.
+t_ratio_of_freed_parts() {
+	{
+		run base free_half:mthp:4:2000 free_half:mthp:9:1000
+		run mcpage free_half:folio_mark:4:200 free_half:folio_mark:9:150 \
+			free_half:folio_zap:4:300 free_half:folio_split:4:1000
+	} | pair >pairs
+	same "$(value mcpage folio_mark ratio <pairs)" $'0.1\n0.15'
+	same "$(value mcpage folio_zap ratio <pairs)" 0.15
+	same "$(value mcpage folio_split ratio <pairs)" 0.5
+}
+
+t_table_of_freed_parts() {
+	{
+		run base madvise_free:single:0:800 madvise_free:mthp:4:90 \
+			free_half:mthp:4:2000 free_half_refault:mthp:4:2010
+		run mcpage madvise_free:unused:0:800 madvise_free:folio:4:45 \
+			free_half:folio_mark:4:200 free_half_refault:folio_mark:4:210 \
+			free_half_refault:folio_split:4:1005
+	} | pair | jq '.bench = "lazyfree" | .results |= map(
+		if .case | endswith("_refault") then .faults = 0.5
+		elif .case == "free_half" then .present_kib = 32768 else . end)' |
+		jq -s . >docs
+	jq -r -f "$report/report.jq" --arg format markdown docs >tables
+	grep -qxF '| block | base | mainline | folio | to base |' tables
+	grep -qxF '| 4K | 800.0 | not run | 800.0 | +0.00% |' tables
+	grep -qxF '| 64K | 90.0 | not run | 45.0 | -50.00% |' tables
+	grep -qxF '| block | base | mainline | mark | to base | zap | to base | split | to base |' tables
+	grep -qxF '| 64K | 2000.0 | not run | 200.0 | -90.00% | - | - | - | - |' tables
+	grep -qxF '| free_half_refault | 64K | 0.500 | not run | 0.500 | - | 0.500 |' tables
+	grep -qxF '| free_half | 64K | 32.0 | not run | 32.0 | - | - |' tables
+}
+
 t_ratio_where_no_block_is_free() {
 	{
 		run base fragmented_write:single:0:100 fragmented_write:mthp:9:400
@@ -189,6 +222,15 @@ t_gate_limit() {
 	fails verdict 'f w folio 4\t10\t1.03' 'f w folio *\t2' 'f w folio 4\t10\t1.03'
 	# It must be for something.
 	fails verdict 'f w folio 4\t10\t1.02' 'f w never *\t2' 'f w folio 4\t10\t1.02'
+}
+
+t_gate_limit_below_the_base_kernel() {
+	verdict 'f w folio 4\t10\t0.15' 'f w folio *\t-85' 'f w folio 4\t10\t0.15'
+	grep -qF 'costs -85% beside the base kernel, at most -85%' tap
+	fails verdict 'f w folio 4\t10\t0.151' 'f w folio *\t-85' 'f w folio 4\t10\t0.151'
+	# No more than there.
+	verdict 'f w folio 4\t10\t1' 'f w folio *\t0' 'f w folio 4\t10\t1'
+	fails verdict 'f w folio 4\t10\t1.001' 'f w folio *\t0' 'f w folio 4\t10\t1.001'
 }
 
 t_gate_only_limit() {

@@ -5,7 +5,6 @@
  * and sparse.
  */
 #include <stdlib.h>
-#include <sys/resource.h>
 
 #include <linux/mcpage.h>
 
@@ -129,15 +128,6 @@ struct fill {
 	bool read_first;
 };
 
-static long minor_faults(void)
-{
-	struct rusage usage;
-
-	if (getrusage(RUSAGE_SELF, &usage))
-		bench_die("getrusage");
-	return usage.ru_minflt;
-}
-
 static void configure(const struct bench_config *config)
 {
 	if (config->flags & ADAPTIVE)
@@ -161,13 +151,13 @@ static void run_fill(struct json_object *result, const struct bench_config *conf
 	bench_unmap(region, REGION);
 	region = bench_region(REGION);
 	rss = bench_resident_kib();
-	faults = minor_faults();
+	faults = bench_minor_faults();
 	cpu = bench_clock(CLOCK_PROCESS_CPUTIME_ID);
 	if (fill->read_first)
 		bench_read(region, REGION);
 	pages = fill->pattern(region);
 	cpu = bench_clock(CLOCK_PROCESS_CPUTIME_ID) - cpu;
-	faults = minor_faults() - faults;
+	faults = bench_minor_faults() - faults;
 	rss = bench_resident_kib() - rss;
 	if (rss < pages * page_size / 1024)
 		bench_fail("%zu pages were written, but %lu KiB are resident", pages, rss);

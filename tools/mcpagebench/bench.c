@@ -11,6 +11,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/utsname.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -193,6 +194,15 @@ long long bench_vmstat(const char *name)
 	return found;
 }
 
+long bench_minor_faults(void)
+{
+	struct rusage usage;
+
+	if (getrusage(RUSAGE_SELF, &usage))
+		bench_die("getrusage");
+	return usage.ru_minflt;
+}
+
 unsigned long bench_rollup_kib(const char *key)
 {
 	char text[4096], start[64], *line;
@@ -357,6 +367,11 @@ static void run_orders(const struct options *options, enum bench_mode mode,
 			run_mode(options, mode, order, results);
 }
 
+static bool order_wanted(const struct options *options, unsigned int order)
+{
+	return !order || !options->orders || options->orders & (1UL << order);
+}
+
 /* The program's own configurations, as far as they are for this kernel. */
 static void run_configs(const struct options *options, struct json_object *results)
 {
@@ -365,7 +380,7 @@ static void run_configs(const struct options *options, struct json_object *resul
 	for (config = options->program->configs; config->name; config++) {
 		bool plain = config->mode == BENCH_SINGLE || config->mode == BENCH_MTHP;
 
-		if (plain != bench_has_mcpage())
+		if (plain != bench_has_mcpage() && order_wanted(options, config->order))
 			run_config(options, *config, results);
 	}
 }

@@ -95,7 +95,8 @@ struct bench_case {
  *	configuration is in force
  * @configs: if not NULL, these instead of all that the kernel has; ends with
  *	an entry without a name. Those whose mode is that of the other kernel
- *	are left out.
+ *	are left out. If @orders is 0, it is all of these unless --orders says
+ *	others.
  */
 struct bench_program {
 	const char *name;
@@ -155,6 +156,8 @@ void bench_put(const char *path, const char *text);
 void bench_get(const char *path, char *buf, size_t size);
 /* A counter of /proc/vmstat, -1 where there is none of this name. */
 long long bench_vmstat(const char *name);
+/* Page faults of this process that no device was needed for. */
+long bench_minor_faults(void);
 /* A line of /proc/self/smaps_rollup. */
 unsigned long bench_rollup_kib(const char *key);
 /* The anonymous memory of this process in KiB, page by page and not as counted. */

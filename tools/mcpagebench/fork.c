@@ -6,7 +6,6 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <stdlib.h>
-#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -167,15 +166,6 @@ static void run_fork_exit(struct json_object *result, const struct bench_config 
 
 /* -------- Writes after it -------- */
 
-static double count_faults(void)
-{
-	struct rusage usage;
-
-	if (getrusage(RUSAGE_SELF, &usage))
-		bench_die("getrusage");
-	return usage.ru_minflt;
-}
-
 /* Write one byte of each @step bytes. */
 static void write_steps(struct round *round, size_t step)
 {
@@ -183,12 +173,12 @@ static void write_steps(struct round *round, size_t step)
 	size_t i;
 
 	read_pagemap(round->region, before);
-	faults = count_faults();
+	faults = bench_minor_faults();
 	ns = cpu_time();
 	for (i = 0; i < REGION; i += step)
 		__atomic_store_n(&round->region[i], 1, __ATOMIC_RELAXED);
 	ns = cpu_time() - ns;
-	faults = count_faults() - faults;
+	faults = bench_minor_faults() - faults;
 	/* Not before: it may be in a page that is shared, too. */
 	round->ns = ns;
 	round->faults = faults;

@@ -19,7 +19,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 
 #include "bench.h"
 #include "fragment.h"
@@ -223,15 +222,6 @@ static void report_times(struct json_object *result, unsigned long *times, size_
 	json_object_object_add(result, "histogram", histogram(times, nr));
 }
 
-static long page_faults(void)
-{
-	struct rusage usage;
-
-	if (getrusage(RUSAGE_SELF, &usage))
-		bench_die("getrusage");
-	return usage.ru_minflt;
-}
-
 /* Touch each block of the region once, which is one fault each. */
 static void touch_blocks(unsigned long *times, size_t nr, char *region, size_t block,
 			 unsigned long clock)
@@ -277,11 +267,11 @@ static void time_faults(struct json_object *result, const struct bench_config *c
 	memset(times, 1, sizeof(times));
 	clock = clock_cost();
 	read_counters(&before, orders);
-	faults = page_faults();
+	faults = bench_minor_faults();
 	cpu = bench_clock(CLOCK_PROCESS_CPUTIME_ID);
 	touch_blocks(times, nr, region, block, clock);
 	cpu = bench_clock(CLOCK_PROCESS_CPUTIME_ID) - cpu;
-	faults = page_faults() - faults;
+	faults = bench_minor_faults() - faults;
 	read_counters(&after, orders);
 	if (faults < (long)nr || faults > (long)nr + (fragmented ? MAX_MOVED : 0))
 		bench_fail("%zu writes took %ld page faults", nr, faults);

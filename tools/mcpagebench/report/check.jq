@@ -40,10 +40,11 @@ def as_expected($name; $got; $want):
 	end;
 
 def within($limit; $got):
+	($limit[1] | tonumber / 100) as $more |
 	[$got | to_entries[] | .key as $name | select($name | fits($limit[0])) |
 	{
-		good: (.value.ratio <= 1 + ($limit[1] | tonumber) / 100),
-		text: "\($name) costs \(.value.ratio - 1 | percent) beside the base kernel, at most +\($limit[1])%"
+		good: (.value.ratio <= 1 + $more),
+		text: "\($name) costs \(.value.ratio - 1 | percent) beside the base kernel, at most \($more | percent)"
 	}] |
 	if . == [] then [{good: false, text: "no figure for the limit of \($limit[0])"}]
 	else . end;

@@ -34,6 +34,7 @@ def results($kernel):
 
 def own: {
 	folio: "mthp", pages: "mthp", folio_upto: "mthp_upto",
+	folio_mark: "mthp", folio_zap: "mthp", folio_split: "mthp",
 	folio_64K: "mthp_64K", folio_2M: "thp_2M", adaptive: "thp_2M"
 }[.] // .;
 

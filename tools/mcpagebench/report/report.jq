@@ -55,33 +55,34 @@ def ran($doc; $kernel; f):
 def own($order): if $order == 0 then "single" else "mthp" end;
 def folio($order): if $order == 0 then "unused" else "folio" end;
 
-def by_order($doc):
+def setting($config; $order):
+	if $config == "folio" then folio($order) else $config end;
+
+# A row for each order; beside the other kernels, those configurations of mcpage.
+def by_order($doc; $configs):
 	. as $results |
 	(map(.order) | unique) as $orders |
+	[$configs[] | ltrimstr("folio_")] as $names |
 	{
 		title: "\(.[0].case), per \(.[0].per)",
-		header: ["block", "base", "mainline", "folio", "to base", "pages",
-			"to base"],
+		header: (["block", "base", "mainline"] + [$names[] | ., "to base"]),
 		rows: [$orders[] as $order |
 			$results |
-			pick("mcpage"; folio($order); $order) as $folio |
-			pick("mcpage"; "pages"; $order) as $pages |
 			[($order | size),
 			 (pick("base"; own($order); $order).value | number),
 			 ran($doc; "mainline";
 				pick("mainline"; own($order); $order).value | number),
-			 ($folio.value | number), ($folio.ratio | percent),
-			 ($pages.value | number), ($pages.ratio | percent)]],
+			 (pick("mcpage"; setting($configs[]; $order); $order) |
+				(.value | number), (.ratio | percent))]],
 		plot: {
 			name: .[0].case,
-			header: ["block", "base", "mainline", "folio", "pages"],
+			header: (["block", "base", "mainline"] + $names),
 			rows: [$orders[] as $order |
 				$results |
 				[($order | size),
 				 (pick("base"; own($order); $order),
 				  pick("mainline"; own($order); $order),
-				  pick("mcpage"; folio($order); $order),
-				  pick("mcpage"; "pages"; $order) |
+				  pick("mcpage"; setting($configs[]; $order); $order) |
 				  if .value then .value else "-" end)]]
 		}
 	};
@@ -104,8 +105,42 @@ def cost_tables:
 	. as $doc |
 	.results |
 	[(map(.case) | distinct)[] as $case |
-	 map(select(.case == $case)) | by_order($doc)] +
+	 map(select(.case == $case)) | by_order($doc; ["folio", "pages"])] +
 	[map(select(.order == 0)) | single_pages($doc)];
+
+# --- MADV_FREE ---
+
+def lazyfree_ways: ["folio_mark", "folio_zap", "folio_split"];
+def whole_only: IN("madvise_free", "reclaim_lazyfree");
+
+# What else is known of parts; a row for each case that has it, and each order.
+def lazyfree_table($doc; $title; $key; f):
+	map(select(.case | whole_only | not)) |
+	{
+		title: $title,
+		header: (["case", "block", "base", "mainline"] +
+			[lazyfree_ways[] | ltrimstr("folio_")]),
+		rows: [group_by([.case, .order])[] |
+			def cell: .[$key] | if . == null then "-" else f end;
+			[.[0].case, (.[0].order | size),
+			 (pick("base"; "mthp"; .[0].order) | cell),
+			 (.[0].order as $order | ran($doc; "mainline";
+				pick("mainline"; "mthp"; $order) | cell)),
+			 (pick("mcpage"; lazyfree_ways[]; .[0].order) | cell)]]
+	};
+
+def lazyfree_tables:
+	. as $doc |
+	.results |
+	[(map(.case) | distinct)[] as $case |
+	 map(select(.case == $case)) |
+	 by_order($doc; if $case | whole_only then ["folio"] else lazyfree_ways end)] +
+	[(map(select(.case | endswith("_refault"))) |
+	  lazyfree_table($doc; "Page faults, per page of the region"; "faults"; decimals(3))),
+	 (map(select(.case | endswith("_refault") | not)) |
+	  lazyfree_table($doc; "Present afterwards, MiB of 64"; "present_kib"; mebibytes)),
+	 (map(select(.given_back_kib)) |
+	  lazyfree_table($doc; "Given back by reclaim, MiB"; "given_back_kib"; mebibytes))];
 
 # --- The same in wall-clock time: only ratios mean something elsewhere ---
 
@@ -306,6 +341,7 @@ def clear_tables:
 def texts: {
 	fault: ["Faults", "Instructions for each 4 KiB page of 64 MiB that is used from start to end. 4096 of them clear the page, a byte each."],
 	memory: ["Memory that is there", "Instructions for each 4 KiB page of 64 MiB that had been written."],
+	lazyfree: ["MADV_FREE", "Instructions for each 4 KiB page: of 1 GiB where one call frees all, else of 64 MiB. Halves, and all but one page, are freed by a call for each block; every second page, or every second 16K, by a call for each of them. \"refault\" is with the writes to all of it that follow. Reclaim is that of memory.reclaim without swapping."],
 	fork: ["Fork and copy on write", "64 MiB had been written before."],
 	process: ["Processes, heaps and mappings", "Single-threaded loops; 1000 starts of a static program that prints a line."],
 	threads: ["Loops with threads", "Wall-clock time on two processors, the kernels in turn; only the ratios carry over to another machine."],
@@ -330,6 +366,7 @@ def tables($docs):
 	elif .icount | not then timed_tables
 	elif .bench == "bloat" then bloat_tables
 	elif .bench | startswith("latency") then latency_tables
+	elif .bench == "lazyfree" then lazyfree_tables
 	elif .bench == "adaptive" then adaptive_tables($docs)
 	elif any(.results[]; .rss_kib) then macro_tables
 	else cost_tables end;
