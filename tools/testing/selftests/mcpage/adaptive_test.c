@@ -63,12 +63,6 @@ static long faults(void)
 	return getrusage(RUSAGE_SELF, &usage) ? -1 : usage.ru_minflt;
 }
 
-/* What is resident of a region, in pages. */
-static size_t resident(const char *addr, size_t size)
-{
-	return KB(smaps_sum_kb(addr, size, "Anonymous")) / page_size;
-}
-
 /*
  * Write the pages of a range without blocks. By the system's set, as a mapping that
  * was split for it need not merge again.

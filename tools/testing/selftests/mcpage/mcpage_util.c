@@ -5,12 +5,13 @@
 #include <dirent.h>
 #include <grp.h>
 #include <limits.h>
+#include <setjmp.h>
+#include <sys/syscall.h>
 
 #include "mcpage_util.h"
 
 #define PAGEMAP_PRESENT		BIT(63)
 #define PAGEMAP_FRAME		(BIT(55) - 1)
-#define KPF_HEAD		15
 #define KPF_TAIL		16
 
 size_t page_size;
@@ -162,6 +163,7 @@ static struct setting {
 	{ MCPAGE_DIR "vma/heap/orders", "all" },
 	{ MCPAGE_DIR "vma/stack/orders", "\n" },
 	{ MCPAGE_DIR "vma/mmap/orders", "all" },
+	{ MCPAGE_DIR "lazyfree/partial", "mark" },
 	{ MCPAGE_DIR "clear/method", "auto" },
 	{ MCPAGE_DIR "clear/cached_kb", "32" },
 	{ MCPAGE_DIR "clear/chunk_kb", "128" },
@@ -176,6 +178,9 @@ static struct setting {
 	{ THP_DIR "khugepaged/alloc_sleep_millisecs", NULL },
 	{ THP_DIR "khugepaged/pages_to_scan", NULL },
 	{ THP_DIR "khugepaged/max_ptes_none", "511" },
+	{ KSM_DIR "run", NULL },
+	{ KSM_DIR "pages_to_scan", NULL },
+	{ KSM_DIR "sleep_millisecs", NULL },
 	{ "/proc/sys/vm/nr_hugepages", NULL },
 	{ "/proc/sys/vm/compact_unevictable_allowed", NULL },
 };
@@ -428,6 +433,11 @@ long rss_kb(void)
 	return line ? strtol(line + strlen("\nVmRSS:"), NULL, 10) : -1;
 }
 
+size_t resident(const void *addr, size_t size)
+{
+	return KB(smaps_sum_kb(addr, size, "Anonymous")) / page_size;
+}
+
 /* -------- page frames -------- */
 
 static int read_entries(const char *path, unsigned long long index, unsigned long long *entries,
@@ -449,11 +459,6 @@ static int read_pagemap(const void *addr, unsigned long long *entries, size_t nr
 			    entries, nr);
 }
 
-static int read_flags(unsigned long long frame, unsigned long long *flags, size_t nr)
-{
-	return read_entries("/proc/kpageflags", frame, flags, nr);
-}
-
 int present_pages(const void *addr, size_t size)
 {
 	size_t nr = size / page_size;
@@ -469,6 +474,13 @@ int present_pages(const void *addr, size_t size)
 	return present;
 }
 
+bool pagemap_bit(const void *addr, unsigned int bit)
+{
+	unsigned long long entry;
+
+	return !read_pagemap(addr, &entry, 1) && (entry & BIT(bit));
+}
+
 unsigned long long page_frame(const void *addr)
 {
 	unsigned long long entry;
@@ -478,23 +490,31 @@ unsigned long long page_frame(const void *addr)
 	return entry & PAGEMAP_FRAME;
 }
 
-/* The order of the folio that page frame @frame is in. */
+static bool is_tail(int fd, unsigned long long frame)
+{
+	unsigned long long flags;
+
+	return pread(fd, &flags, sizeof(flags), frame * sizeof(flags)) ==
+	       sizeof(flags) && (flags & BIT(KPF_TAIL));
+}
+
+/*
+ * The order of the folio that page frame @frame is in. It is aligned to its size,
+ * so there is no need to look at every page.
+ */
 static int frame_order(unsigned long long frame)
 {
-	unsigned long long head = frame, flags;
-	unsigned int nr = 1;
+	int fd = open("/proc/kpageflags", O_RDONLY | O_CLOEXEC), order;
+	unsigned long long head = frame;
 
-	for (;; head--) {
-		if (read_flags(head, &flags, 1))
-			return -1;
-		if (!(flags & BIT(KPF_TAIL)))
-			break;
-	}
-	if (!(flags & BIT(KPF_HEAD)))
-		return head == frame ? 0 : -1;
-	while (!read_flags(head + nr, &flags, 1) && (flags & BIT(KPF_TAIL)))
-		nr++;
-	return __builtin_ctz(nr);
+	if (fd < 0)
+		return -1;
+	for (order = 1; is_tail(fd, head); order++)
+		head = frame & -BIT(order);
+	for (order = 0; is_tail(fd, head + BIT(order)); order++)
+		;
+	close(fd);
+	return order;
 }
 
 int folio_order(const void *addr)
@@ -586,6 +606,152 @@ int probe_order(size_t offset, unsigned long value, const char *backing)
 	if (addr)
 		unmap_region(addr, size);
 	return order;
+}
+
+/* -------- contents -------- */
+
+/* Any word of a page may be the one that is wrong; one of eight is looked at. */
+#define STAMP_STEP	8
+
+static unsigned long stamp_word(unsigned long tag, size_t index)
+{
+	return (tag + 1) * 0x9e3779b97f4a7c15UL | index << 1 | 1;
+}
+
+void stamp_page(void *page, unsigned long tag)
+{
+	unsigned long *word = page;
+
+	for (size_t i = 0; i < page_size / sizeof(*word); i += STAMP_STEP)
+		word[i] = stamp_word(tag, i);
+}
+
+enum content page_content(const void *page, unsigned long tag)
+{
+	const unsigned long *word = page;
+	size_t stamped = 0, zero = 0, nr = page_size / sizeof(*word) / STAMP_STEP;
+
+	for (size_t i = 0; i < nr; i++) {
+		size_t at = i * STAMP_STEP;
+		/* Others may change it meanwhile. */
+		unsigned long value = __atomic_load_n(word + at, __ATOMIC_RELAXED);
+
+		stamped += value == stamp_word(tag, at);
+		zero += !value && !__atomic_load_n(word + at + 1, __ATOMIC_RELAXED);
+	}
+	return stamped == nr ? CONTENT_STAMP : zero == nr ? CONTENT_ZERO : CONTENT_OTHER;
+}
+
+static __thread sigjmp_buf jump;
+static __thread bool jump_is_set;
+
+static void on_segv(int sig)
+{
+	if (jump_is_set)
+		siglongjmp(jump, 1);
+	/* Nobody expects this one: once more, and that is the end. */
+	signal(sig, SIG_DFL);
+}
+
+bool write_faults(char *addr)
+{
+	signal(SIGSEGV, on_segv);
+	if (sigsetjmp(jump, 1)) {
+		jump_is_set = false;
+		return true;
+	}
+	jump_is_set = true;
+	poke(addr, peek(addr));
+	jump_is_set = false;
+	return false;
+}
+
+void drain_lru(void)
+{
+	int node = 0, status;
+	void *page = NULL;
+
+	/* It moves nothing, but it prepares to. */
+	syscall(SYS_move_pages, 0, 0UL, &page, &node, &status, 2);
+}
+
+bool has_swap(void)
+{
+	char swaps[4096];
+
+	/* A heading, and a line for each device. */
+	return !read_text("/proc/swaps", swaps, sizeof(swaps)) && strchr(swaps, '\n');
+}
+
+/* -------- control groups -------- */
+
+int group_write(const char *dir, const char *file, const char *text)
+{
+	char path[PATH_MAX];
+
+	snprintf(path, sizeof(path), "%s/%s", dir, file);
+	return write_text(path, text);
+}
+
+long group_read(const char *dir, const char *file, const char *key)
+{
+	char path[PATH_MAX], text[8192], *line, *rest = text;
+
+	snprintf(path, sizeof(path), "%s/%s", dir, file);
+	if (read_text(path, text, sizeof(text)))
+		return -1;
+	while ((line = strsep(&rest, "\n"))) {
+		if (!strncmp(line, key, strlen(key)) && line[strlen(key)] == ' ')
+			return strtol(line + strlen(key), NULL, 10);
+	}
+	return -1;
+}
+
+const char *group_make(char *dir, size_t size, const char *max)
+{
+	snprintf(dir, size, "/sys/fs/cgroup/mcpage.%d", getpid());
+	if (mkdir(dir, 0755))
+		return "no cgroups";
+	if (group_write(dir, "memory.max", max)) {
+		rmdir(dir);
+		return "no memory controller";
+	}
+	return NULL;
+}
+
+/* -------- lazyfree -------- */
+
+const char *lazyfree_begin(char *dir, size_t size, const char *backing,
+			   const char *partial)
+{
+	const char *why = not_testable();
+
+	*dir = '\0';
+	if (!why && access(MCPAGE_DIR "lazyfree/partial", F_OK))
+		why = "no lazyfree blocks in this kernel";
+	if (!why)
+		why = group_make(dir, size, "max");
+	if (why)
+		return why;
+	if (group_write(dir, "memory.reclaim", "0"))
+		why = "no memory.reclaim in this kernel";
+	else if (settings_begin() || mcpage_write("backing", backing))
+		why = "no such backing in this kernel";
+	else if (mcpage_write("lazyfree/partial", partial))
+		why = "no such way to free a part";
+	else if (group_write(dir, "cgroup.procs", "0"))
+		why = "no way into the group";
+	if (why)
+		lazyfree_end(dir);
+	else
+		write_text("/proc/sys/vm/compact_memory", "1");
+	return why;
+}
+
+void lazyfree_end(const char *dir)
+{
+	settings_end();
+	rmdir(dir);
 }
 
 /* -------- processes -------- */

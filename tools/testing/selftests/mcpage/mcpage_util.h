@@ -32,6 +32,10 @@
 #ifndef MADV_DONTNEED_LOCKED
 #define MADV_DONTNEED_LOCKED 24
 #endif
+#ifndef MADV_COLD
+#define MADV_COLD 20
+#define MADV_PAGEOUT 21
+#endif
 #ifndef PR_SET_VMA
 #define PR_SET_VMA 0x53564d41
 #define PR_SET_VMA_ANON_NAME 0
@@ -43,6 +47,7 @@
 
 #define MCPAGE_DIR	"/sys/kernel/mm/mcpage/"
 #define THP_DIR		"/sys/kernel/mm/transparent_hugepage/"
+#define KSM_DIR		"/sys/kernel/mm/ksm/"
 #define NOBODY		65534
 
 extern size_t page_size;
@@ -113,9 +118,15 @@ bool has_vm_flag(const void *addr, const char *flag);
 /* Sum of @field, kB, over the VMAs between two addresses. */
 long smaps_sum_kb(const void *addr, size_t size, const char *field);
 long rss_kb(void);
+/* What is resident of the VMAs in a range, in pages; the zero page is not. */
+size_t resident(const void *addr, size_t size);
 
 /* Page frames, by /proc/self/pagemap and /proc/kpageflags. */
 int present_pages(const void *addr, size_t size);
+/* One bit of the entry of /proc/self/pagemap. */
+bool pagemap_bit(const void *addr, unsigned int bit);
+#define soft_dirty(addr)	pagemap_bit(addr, 55)
+#define uffd_protected(addr)	pagemap_bit(addr, 57)
 unsigned long long page_frame(const void *addr);
 /* The order of the folio at @addr; 0 for a single page, -1 if not present. */
 int folio_order(const void *addr);
@@ -135,6 +146,25 @@ int touch_order(char *addr, const char *backing);
  */
 int probe_order(size_t offset, unsigned long value, const char *backing);
 
+/*
+ * A page that is full of what @tag makes, and what there is in a page: nothing,
+ * that, or anything else. No tag makes zeroes.
+ */
+enum content {
+	CONTENT_ZERO,
+	CONTENT_STAMP,
+	CONTENT_OTHER,
+};
+
+void stamp_page(void *page, unsigned long tag);
+enum content page_content(const void *page, unsigned long tag);
+
+/* Is a write refused? One that is not leaves all as it is. For threads, too. */
+bool write_faults(char *addr);
+/* Move what the CPUs keep back to the LRU lists. */
+void drain_lru(void);
+bool has_swap(void);
+
 /* A child that runs @fn(@arg); its exit status, or 128 + signal. */
 int run_child(int (*fn)(void *arg), void *arg);
 /* Become an ordinary user. */
@@ -143,6 +173,19 @@ int drop_privileges(void);
 const char *program_dir(void);
 /* The path of helper program _mcpage_show. */
 const char *show_path(void);
+
+/* Files of a control group; what one says at line @key of a flat keyed file. */
+int group_write(const char *dir, const char *file, const char *text);
+long group_read(const char *dir, const char *file, const char *key);
+/* Make a group with a limit; why it cannot be, if so. */
+const char *group_make(char *dir, size_t size, const char *max);
+/*
+ * For the tests of lazyfree: blocks of that backing, treated that way if a part
+ * is freed, and this process in a group of its own. Why it cannot be, if so.
+ */
+const char *lazyfree_begin(char *dir, size_t size, const char *backing,
+			   const char *partial);
+void lazyfree_end(const char *dir);
 
 /* Let khugepaged look at all memory @passes more times. */
 void khugepaged_passes(unsigned int passes);

@@ -3,45 +3,7 @@
  * mcpage selftests: a charge that fails for a block is a smaller block, never
  * an OOM kill.
  */
-#include <limits.h>
-
 #include "mcpage_harness.h"
-
-static int group_write(const char *dir, const char *file, const char *text)
-{
-	char path[PATH_MAX];
-
-	snprintf(path, sizeof(path), "%s/%s", dir, file);
-	return write_text(path, text);
-}
-
-/* Line @key of a flat keyed file. */
-static long group_read(const char *dir, const char *file, const char *key)
-{
-	char path[PATH_MAX], text[8192], *line, *rest = text;
-
-	snprintf(path, sizeof(path), "%s/%s", dir, file);
-	if (read_text(path, text, sizeof(text)))
-		return -1;
-	while ((line = strsep(&rest, "\n"))) {
-		if (!strncmp(line, key, strlen(key)) && line[strlen(key)] == ' ')
-			return strtol(line + strlen(key), NULL, 10);
-	}
-	return -1;
-}
-
-/* Make the group; why it cannot be, if so. */
-static const char *group_make(char *dir, size_t size)
-{
-	snprintf(dir, size, "/sys/fs/cgroup/mcpage.%d", getpid());
-	if (mkdir(dir, 0755))
-		return "no cgroups";
-	if (group_write(dir, "memory.max", "32M")) {
-		rmdir(dir);
-		return "no memory controller";
-	}
-	return NULL;
-}
 
 FIXTURE(memcg)
 {
@@ -93,7 +55,7 @@ FIXTURE_SETUP(memcg)
 
 	if (not_testable())
 		SKIP(return, "%s", not_testable());
-	why = group_make(self->dir, sizeof(self->dir));
+	why = group_make(self->dir, sizeof(self->dir), "32M");
 	if (why)
 		SKIP(return, "%s", why);
 	ASSERT_EQ(0, settings_begin());
@@ -119,14 +81,6 @@ static unsigned long charge_failed(void)
 	for (unsigned int order = 2; order <= pmd_order; order++)
 		sum += mcpage_stat(order, "charge_failed");
 	return sum;
-}
-
-static bool has_swap(void)
-{
-	char swaps[4096];
-
-	/* A heading, and a line for each device. */
-	return !read_text("/proc/swaps", swaps, sizeof(swaps)) && strchr(swaps, '\n');
 }
 
 /* A group, and how many pages to touch in it. */
@@ -216,7 +170,7 @@ FIXTURE_SETUP(no_swap)
 
 	if (not_testable())
 		SKIP(return, "%s", not_testable());
-	why = group_make(self->dir, sizeof(self->dir));
+	why = group_make(self->dir, sizeof(self->dir), "32M");
 	if (why)
 		SKIP(return, "%s", why);
 	ASSERT_EQ(0, settings_begin());

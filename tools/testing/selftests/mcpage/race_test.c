@@ -5,7 +5,6 @@
  * end of a process (a counter that is off) it says in its log.
  */
 #include <pthread.h>
-#include <setjmp.h>
 #include <stdatomic.h>
 #include <sys/syscall.h>
 
@@ -232,23 +231,6 @@ static void *migrate(void *arg)
 	return NULL;
 }
 
-static sigjmp_buf jump;
-
-static void on_segv(int sig)
-{
-	(void)sig;
-	siglongjmp(jump, 1);
-}
-
-/* Is a write refused? */
-static bool write_faults(char *addr)
-{
-	if (sigsetjmp(jump, 1))
-		return true;
-	poke(addr, peek(addr) + 1);
-	return false;
-}
-
 /*
  * Policies on alternating halves while the pages migrate: no entry may end up
  * with the wrong permission, whichever VMA it belongs to at the time.
@@ -260,7 +242,6 @@ TEST_F(race, protection_and_migration)
 	char *addr = self->addr;
 
 	memset(addr, 1, MB(2));
-	signal(SIGSEGV, on_segv);
 	running = 1;
 	ASSERT_EQ(0, pthread_create(&threads[0], NULL, toggle_halves, addr));
 	ASSERT_EQ(0, pthread_create(&threads[1], NULL, migrate, addr));

@@ -181,7 +181,8 @@ defaults()
 	is enabled advise && is orders 2-9 && is vma/heap/orders 2-9 &&
 		is vma/mmap/orders 2-9 && is vma/stack/orders "" &&
 		is mode fixed && is effort light && is clear/method auto &&
-		is clear/cached_kb 32 && is clear/chunk_kb 128
+		is clear/cached_kb 32 && is clear/chunk_kb 128 &&
+		is lazyfree/partial mark
 }
 
 # As another user, in one go: what can be written that should not.

@@ -12,8 +12,6 @@
 
 #include "mcpage_harness.h"
 
-#define KSM_DIR	"/sys/kernel/mm/ksm/"
-
 FIXTURE(zeropage)
 {
 	char *addr;
@@ -64,12 +62,6 @@ static bool read_all(const char *addr, size_t size)
 	for (size_t i = 0; i < size; i += page_size)
 		zero &= !peek(addr + i);
 	return zero;
-}
-
-/* What is resident of a region, in pages; the zero page is not. */
-static size_t resident(const char *addr, size_t size)
-{
-	return KB(smaps_sum_kb(addr, size, "Anonymous")) / page_size;
 }
 
 /* Each order below that of a huge zero page; by its first, a middle, its last byte. */
@@ -166,19 +158,6 @@ TEST_F(zeropage, uffd_wp)
 	EXPECT_EQ(3, resident(self->addr, self->size));
 	poke(self->addr + KB(128), 1);
 	EXPECT_EQ(3 + 16, resident(self->addr, self->size));
-}
-
-static bool soft_dirty(const char *addr)
-{
-	uint64_t entry = 0;
-	int fd = open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
-
-	if (fd < 0 || pread(fd, &entry, sizeof(entry),
-			    (unsigned long)addr / page_size * sizeof(entry)) !=
-	    sizeof(entry))
-		entry = 0;
-	close(fd);
-	return entry & BIT(55);
 }
 
 /* Who asks which pages were written is told of no others. */
