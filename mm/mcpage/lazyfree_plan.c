@@ -79,19 +79,24 @@ unsigned int mcpage_ptes_alike(pte_t *ptep, unsigned int max)
  * @first: the first page of the part, counted from the block's start
  * @nr: the number of its pages
  *
- * All parts of a split have the same order. To halve the block, and then the half
- * that the part does not cover as a whole, would leave larger ones; but what a split
- * costs is mostly to unmap and to map each page, and that would be done several
- * times.
+ * All parts of a split have the same order. Where that would be single pages and most
+ * of the block is covered, it is split into parts that are about as many as their pages
+ * are, and then those that are not covered as a whole: so there are fewer parts to make,
+ * and to take back. Where less is covered, a single page say, more like it are likely to
+ * follow, and to do so for each would unmap and map its pages several times.
  *
  * Context: any.
- * Return: the highest order below @order for which the part is made of whole
- * blocks; 0 for single pages, as a large anonymous folio of order 1 does not exist.
+ * Return: an order below @order; 0 for single pages, as a large anonymous folio of
+ * order 1 does not exist.
  */
 unsigned int mcpage_split_order(unsigned int order, unsigned long first,
 				unsigned long nr)
 {
 	unsigned int fits = __ffs(first | nr | BIT(order - 1));
 
-	return fits < MCPAGE_MIN_ORDER ? 0 : fits;
+	if (fits >= MCPAGE_MIN_ORDER)
+		return fits;
+	if (order <= MCPAGE_MIN_ORDER || nr <= BIT(order) / 2)
+		return 0;
+	return max(order / 2, MCPAGE_MIN_ORDER);
 }

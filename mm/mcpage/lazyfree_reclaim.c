@@ -19,13 +19,7 @@
 
 #include "../internal.h"
 #include "internal.h"
-
-/* How many entries from this one on the page table of a walk has in store. */
-static unsigned long mcpage_ptes_left(const struct page_vma_mapped_walk *pvmw)
-{
-	return (pmd_addr_end(pvmw->address, pvmw->vma->vm_end) - pvmw->address) >>
-	       PAGE_SHIFT;
-}
+#include "ptes.h"
 
 /*
  * Put entries back that mcpage_take_ptes() took. They were alike, but for the young
@@ -38,46 +32,27 @@ static void mcpage_return_ptes(const struct page_vma_mapped_walk *pvmw, pte_t fi
 		set_ptes(pvmw->vma->vm_mm, pvmw->address, pvmw->pte, first, nr);
 }
 
-/*
- * Clear entries that are alike and clean, up to one that was written meanwhile.
- *
- * Where unmapping may flush the TLB in batches, a processor that knows a clean entry
- * looks at it again before it writes. So the flush can follow, as long as that is
- * before the pages are freed: here, or with those of other folios if other
- * processors have to be told.
- */
+/* Clear entries that are alike and clean, up to one that was written meanwhile. */
 static unsigned int mcpage_take_ptes(const struct page_vma_mapped_walk *pvmw,
 				     pte_t *first, unsigned int nr)
 {
-	const bool batch = IS_ENABLED(CONFIG_ARCH_WANT_BATCHED_UNMAP_TLB_FLUSH);
 	struct vm_area_struct *vma = pvmw->vma;
-	bool defer = should_defer_flush(vma->vm_mm, TTU_BATCH_FLUSH);
 	unsigned long addr = pvmw->address;
 	pte_t *ptep = pvmw->pte, pte;
 	unsigned int i;
 
 	*first = ptep_get(ptep);
 	for (i = 0; i < nr; i++, ptep++, addr += PAGE_SIZE) {
-		if (batch)
-			pte = ptep_get_and_clear(vma->vm_mm, addr, ptep);
-		else
-			pte = ptep_clear_flush(vma, addr, ptep);
+		pte = mcpage_take_pte(vma, addr, ptep);
 		if (unlikely(pte_dirty(pte))) {
 			set_pte_at(vma->vm_mm, addr, ptep, pte);
 			break;
 		}
 		if (pte_young(pte))
 			*first = pte_mkyoung(*first);
-		if (defer && !IS_ENABLED(CONFIG_X86))
-			set_tlb_ubc_flush_pending(vma->vm_mm, pte, addr);
 	}
-	if (!i)
-		return 0;
-	/* x86 notes who uses the address space; only once no entry is left to cache. */
-	if (defer && IS_ENABLED(CONFIG_X86))
-		set_tlb_ubc_flush_pending(vma->vm_mm, *first, pvmw->address);
-	else if (batch && !defer)
-		flush_tlb_range(vma, pvmw->address, addr);
+	if (i)
+		mcpage_ptes_taken(pvmw, *first, i, TTU_BATCH_FLUSH);
 	return i;
 }
 
@@ -219,8 +194,7 @@ bool __mcpage_lazyfree_young(struct folio *folio, struct page_vma_mapped_walk *p
 			if (pte_young(ptep_get(ptep + i)))
 				young |= ptep_clear_flush_young(vma, addr + i * PAGE_SIZE,
 								ptep + i);
-	pvmw->pte += nr - 1;
-	pvmw->address += (nr - 1) * PAGE_SIZE;
+	mcpage_walk_forward(pvmw, nr);
 	*mapcount -= nr;
 	*referenced += young;
 	return true;
@@ -289,14 +263,10 @@ static bool mcpage_discard_one(struct folio *folio, struct vm_area_struct *vma,
 				vma_address_end(&pvmw));
 	mmu_notifier_invalidate_range_start(&range);
 	while (page_vma_mapped_walk(&pvmw)) {
-		unsigned int skip;
-
 		/* A huge page that a PMD maps has no marks. */
-		if (!pvmw.pte)
-			continue;
-		skip = mcpage_discard_run(folio, &pvmw, discard) - 1;
-		pvmw.pte += skip;
-		pvmw.address += skip * PAGE_SIZE;
+		if (pvmw.pte)
+			mcpage_walk_forward(&pvmw, mcpage_discard_run(folio, &pvmw,
+								      discard));
 	}
 	mmu_notifier_invalidate_range_end(&range);
 	return !discard->busy;

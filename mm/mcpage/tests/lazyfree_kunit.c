@@ -195,8 +195,12 @@ static const struct split_case split_cases[] = {
 	/* Order 1 does not exist. */
 	{ 4, 0, 2, 0 }, { 4, 2, 2, 0 }, { 4, 6, 4, 0 }, { 2, 0, 2, 0 }, { 2, 2, 2, 0 },
 	/* Single pages */
-	{ 2, 0, 1, 0 }, { 2, 3, 1, 0 }, { 2, 0, 3, 0 }, { 4, 0, 15, 0 }, { 4, 1, 15, 0 },
-	{ 9, 0, 511, 0 }, { 9, 1, 1, 0 }, { 9, 255, 257, 0 },
+	{ 2, 0, 1, 0 }, { 2, 3, 1, 0 }, { 2, 0, 3, 0 }, { 4, 1, 1, 0 }, { 4, 0, 7, 0 },
+	{ 9, 1, 1, 0 }, { 9, 3, 255, 0 }, { 4, 1, 8, 0 },
+	/* In steps, where most of it is covered */
+	{ 3, 0, 7, 2 }, { 3, 1, 5, 2 }, { 4, 0, 15, 2 }, { 4, 1, 15, 2 }, { 4, 2, 9, 2 },
+	{ 5, 0, 31, 2 }, { 6, 0, 63, 3 }, { 8, 1, 255, 4 }, { 9, 0, 511, 4 },
+	{ 9, 255, 257, 4 },
 	/* As a whole, which nobody asks for: smaller nevertheless */
 	{ 4, 0, 16, 3 }, { 3, 0, 8, 2 }, { 2, 0, 4, 0 }, { 9, 0, 512, 8 },
 };
@@ -595,6 +599,22 @@ static void zap_part(struct kunit *test)
 	}
 }
 
+/* What becomes of a page's block when a part of it is split off, step by step. */
+static unsigned int order_after(unsigned int order, unsigned int first, unsigned int nr,
+				unsigned int page)
+{
+	unsigned int start = 0, from, to;
+
+	for (;;) {
+		from = max(first, start);
+		to = min(first + nr, start + (unsigned int)BIT(order));
+		if (from >= to || to - from == BIT(order))
+			return order;
+		order = mcpage_split_order(order, from - start, to - from);
+		start = round_down(page, BIT(order));
+	}
+}
+
 static void split_part(struct kunit *test)
 {
 	const struct part_case *c = test->param_value;
@@ -615,7 +635,7 @@ static void split_part(struct kunit *test)
 			struct folio *folio = folio_of(test, &b, i);
 
 			KUNIT_ASSERT_NOT_NULL(test, folio);
-			KUNIT_ASSERT_EQ(test, mcpage_split_order(order, first, nr),
+			KUNIT_ASSERT_EQ(test, order_after(order, first, nr, i),
 					folio_order(folio));
 			KUNIT_ASSERT_EQ(test, !covered, folio_test_swapbacked(folio));
 			folio_put(folio);
