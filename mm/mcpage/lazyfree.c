@@ -231,7 +231,8 @@ static bool mcpage_all_ours(struct folio *folio, unsigned int nr)
  * @addr: its address
  * @folio: the huge page, locked
  *
- * The entry is never seen as empty, and the TLB is flushed once, later.
+ * The entry is never seen as empty, and the TLB is flushed once, later, where the
+ * architecture has a way to exchange it.
  *
  * Context: @pmd is locked.
  */
@@ -243,7 +244,12 @@ void __mcpage_madvise_free_pmd(struct mmu_gather *tlb, struct vm_area_struct *vm
 	if (folio_test_dirty(folio))
 		folio_clear_dirty(folio);
 	if (pmd_young(*pmd) || pmd_dirty(*pmd)) {
+#ifdef pmdp_establish
 		pmdp_establish(vma, addr, pmd, pmd_mkold(pmd_mkclean(*pmd)));
+#else
+		set_pmd_at(vma->vm_mm, addr, pmd,
+			   pmd_mkold(pmd_mkclean(pmdp_invalidate(vma, addr, pmd))));
+#endif
 		tlb_remove_pmd_tlb_entry(tlb, pmd, addr);
 	}
 	folio_mark_lazyfree(folio);

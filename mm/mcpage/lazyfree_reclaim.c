@@ -41,6 +41,7 @@ static unsigned int mcpage_take_ptes(const struct page_vma_mapped_walk *pvmw,
 	pte_t *ptep = pvmw->pte, pte;
 	unsigned int i;
 
+	flush_cache_range(vma, addr, addr + nr * PAGE_SIZE);
 	*first = ptep_get(ptep);
 	for (i = 0; i < nr; i++, ptep++, addr += PAGE_SIZE) {
 		pte = mcpage_take_pte(vma, addr, ptep);

@@ -18,7 +18,17 @@
 #include "internal.h"
 #include "ptes.h"
 
-/* What the entries of a run have in common. */
+/* The most in a run: the block of a huge page with pages of 4K. */
+#define MCPAGE_RUN	512UL
+
+/* Where the tags of a page have to be saved first, which may fail, there are none. */
+#ifdef __HAVE_ARCH_UNMAP_ONE
+#define MCPAGE_RUNS	false
+#else
+#define MCPAGE_RUNS	true
+#endif
+
+/* What the pages of a run have in common. */
 static bool mcpage_run_page(struct page *page, bool exclusive)
 {
 	return !PageHWPoison(page) && PageAnonExclusive(page) == exclusive;
@@ -80,20 +90,25 @@ int __mcpage_to_migration(struct folio *folio, struct page_vma_mapped_walk *pvmw
 {
 	unsigned long first, nr = 0, max, i, addr = pvmw->address;
 	pte_t *ptep = pvmw->pte, pte = ptep_get(ptep), old;
-	DECLARE_BITMAP(young, MAX_PTRS_PER_PTE);
+	DECLARE_BITMAP(young, MCPAGE_RUN);
 	struct vm_area_struct *vma = pvmw->vma;
 	bool exclusive;
 
-	if (!mcpage_governs(vma, vma->vm_flags) || !pte_present(pte) || pte_unused(pte))
+	if (!MCPAGE_RUNS || !mcpage_governs(vma, vma->vm_flags) ||
+	    !pte_present(pte) || pte_unused(pte))
 		return 0;
 	first = pte_pfn(pte) - folio_pfn(folio);
 	exclusive = PageAnonExclusive(folio_page(folio, first));
-	max = min((unsigned long)folio_nr_pages(folio) - first, mcpage_ptes_left(pvmw));
-	max = mcpage_ptes_alike(ptep, max);
+	max = min3((unsigned long)folio_nr_pages(folio) - first, mcpage_ptes_left(pvmw),
+		   MCPAGE_RUN);
 	while (nr < max && mcpage_run_page(folio_page(folio, first + nr), exclusive))
 		nr++;
 	if (nr < 2)
 		return 0;
+	nr = mcpage_ptes_alike(ptep, nr);
+	if (nr < 2)
+		return 0;
+	flush_cache_range(vma, addr, addr + nr * PAGE_SIZE);
 
 	for (i = 0; i < nr; i++) {
 		old = mcpage_take_pte(vma, addr + i * PAGE_SIZE, ptep + i);
@@ -173,7 +188,8 @@ bool __mcpage_from_migration(struct folio *folio, struct page *page,
 	pte_t *ptep = pvmw->pte, old, pte;
 	swp_entry_t entry;
 
-	if (!mcpage_governs(vma, vma->vm_flags))
+	if (!mcpage_governs(vma, vma->vm_flags) ||
+	    !is_migration_entry(pte_to_swp_entry(ptep_get(ptep))))
 		return false;
 	nr = mcpage_migration_run(ptep, min((unsigned long)folio_nr_pages(folio) - first,
 					    mcpage_ptes_left(pvmw)));

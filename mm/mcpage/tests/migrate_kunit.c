@@ -17,12 +17,12 @@
 
 /* The bits of an entry that a split must keep, and where its page is exclusive. */
 enum {
-	YOUNG = 1,
-	DIRTY = 2,
-	WRITE = 4,
-	SOFT_DIRTY = 8,
-	UFFD_WP = 16,
-	EXCLUSIVE = 32,
+	HAS_YOUNG = 1,
+	HAS_DIRTY = 2,
+	HAS_WRITE = 4,
+	HAS_SOFT_DIRTY = 8,
+	HAS_UFFD_WP = 16,
+	HAS_EXCLUSIVE = 32,
 };
 
 struct pattern_case {
@@ -32,44 +32,44 @@ struct pattern_case {
 
 static unsigned int all_alike(unsigned int page)
 {
-	return YOUNG | DIRTY | WRITE | SOFT_DIRTY;
+	return HAS_YOUNG | HAS_DIRTY | HAS_WRITE | HAS_SOFT_DIRTY;
 }
 
 static unsigned int some_young(unsigned int page)
 {
-	return DIRTY | WRITE | (page % 3 ? 0 : YOUNG);
+	return HAS_DIRTY | HAS_WRITE | (page % 3 ? 0 : HAS_YOUNG);
 }
 
 static unsigned int some_dirty(unsigned int page)
 {
-	return WRITE | YOUNG | (page / 3 % 2 ? DIRTY : 0);
+	return HAS_WRITE | HAS_YOUNG | (page / 3 % 2 ? HAS_DIRTY : 0);
 }
 
 static unsigned int some_writable(unsigned int page)
 {
-	return DIRTY | (page % 5 ? WRITE : 0);
+	return HAS_DIRTY | (page % 5 ? HAS_WRITE : 0);
 }
 
 static unsigned int some_soft_dirty(unsigned int page)
 {
-	return DIRTY | WRITE | (page / 2 % 2 ? SOFT_DIRTY : 0);
+	return HAS_DIRTY | HAS_WRITE | (page / 2 % 2 ? HAS_SOFT_DIRTY : 0);
 }
 
 static unsigned int some_protected(unsigned int page)
 {
-	return page % 4 ? DIRTY | WRITE : DIRTY | UFFD_WP;
+	return page % 4 ? HAS_DIRTY | HAS_WRITE : HAS_DIRTY | HAS_UFFD_WP;
 }
 
 static unsigned int none_alike(unsigned int page)
 {
 	unsigned int bits = page * 2654435761U >> 27;
 
-	return bits & UFFD_WP ? bits & ~WRITE : bits;
+	return bits & HAS_UFFD_WP ? bits & ~HAS_WRITE : bits;
 }
 
 static unsigned int clean_and_old(unsigned int page)
 {
-	return WRITE;
+	return HAS_WRITE;
 }
 
 static const struct pattern_case patterns[] = {
@@ -106,9 +106,9 @@ static void walk_end(struct vm_area_struct *vma, struct folio_walk *fw)
 static unsigned int kept(unsigned int bits)
 {
 	if (!IS_ENABLED(CONFIG_MEM_SOFT_DIRTY))
-		bits &= ~SOFT_DIRTY;
+		bits &= ~HAS_SOFT_DIRTY;
 	if (!IS_ENABLED(CONFIG_HAVE_ARCH_USERFAULTFD_WP))
-		bits &= ~UFFD_WP;
+		bits &= ~HAS_UFFD_WP;
 	return bits;
 }
 
@@ -121,11 +121,11 @@ static void set_bits(struct kunit *test, unsigned long addr, unsigned int bits)
 	KUNIT_ASSERT_TRUE(test, walk_start(addr, &vma, &fw));
 	KUNIT_ASSERT_EQ(test, FW_LEVEL_PTE, fw.level);
 	pte = ptep_get_and_clear(vma->vm_mm, addr, fw.ptep);
-	pte = bits & YOUNG ? pte_mkyoung(pte) : pte_mkold(pte);
-	pte = bits & DIRTY ? pte_mkdirty(pte) : pte_mkclean(pte);
-	pte = bits & WRITE ? pte_mkwrite(pte, vma) : pte_wrprotect(pte);
-	pte = bits & SOFT_DIRTY ? pte_mksoft_dirty(pte) : pte_clear_soft_dirty(pte);
-	pte = bits & UFFD_WP ? pte_mkuffd_wp(pte) : pte_clear_uffd_wp(pte);
+	pte = bits & HAS_YOUNG ? pte_mkyoung(pte) : pte_mkold(pte);
+	pte = bits & HAS_DIRTY ? pte_mkdirty(pte) : pte_mkclean(pte);
+	pte = bits & HAS_WRITE ? pte_mkwrite(pte, vma) : pte_wrprotect(pte);
+	pte = bits & HAS_SOFT_DIRTY ? pte_mksoft_dirty(pte) : pte_clear_soft_dirty(pte);
+	pte = bits & HAS_UFFD_WP ? pte_mkuffd_wp(pte) : pte_clear_uffd_wp(pte);
 	set_pte_at(vma->vm_mm, addr, fw.ptep, pte);
 	walk_end(vma, &fw);
 }
@@ -138,10 +138,10 @@ static unsigned int get_bits(struct kunit *test, unsigned long addr)
 
 	if (!walk_start(addr, &vma, &fw))
 		return 0;
-	bits = (pte_young(fw.pte) ? YOUNG : 0) | (pte_dirty(fw.pte) ? DIRTY : 0) |
-	       (pte_write(fw.pte) ? WRITE : 0) | (pte_soft_dirty(fw.pte) ? SOFT_DIRTY : 0) |
-	       (pte_uffd_wp(fw.pte) ? UFFD_WP : 0) |
-	       (PageAnonExclusive(fw.page) ? EXCLUSIVE : 0);
+	bits = (pte_young(fw.pte) ? HAS_YOUNG : 0) | (pte_dirty(fw.pte) ? HAS_DIRTY : 0) |
+	       (pte_write(fw.pte) ? HAS_WRITE : 0) | (pte_soft_dirty(fw.pte) ? HAS_SOFT_DIRTY : 0) |
+	       (pte_uffd_wp(fw.pte) ? HAS_UFFD_WP : 0) |
+	       (PageAnonExclusive(fw.page) ? HAS_EXCLUSIVE : 0);
 	walk_end(vma, &fw);
 	return bits;
 }
@@ -159,6 +159,12 @@ static struct folio *get_folio(struct kunit *test, unsigned long addr)
 	return folio;
 }
 
+/* What a page holds. A split would replace one of zeroes. */
+static u8 content(unsigned int page)
+{
+	return page % 255 + 1;
+}
+
 /* A block with a byte in each page, its entries by the pattern. */
 static unsigned long begin(struct kunit *test, unsigned int order)
 {
@@ -170,7 +176,7 @@ static unsigned long begin(struct kunit *test, unsigned int order)
 	WRITE_ONCE(mcpage_settings.orders, BIT(order));
 	addr = mcpage_test_mmap_aligned(test, PAGE_SIZE << order, order);
 	for (i = 0; i < BIT(order); i++)
-		KUNIT_ASSERT_EQ(test, 0, put_user((u8)(i + 1),
+		KUNIT_ASSERT_EQ(test, 0, put_user(content(i),
 						  (u8 __user *)(addr + i * PAGE_SIZE)));
 	KUNIT_ASSERT_EQ(test, order, mcpage_test_order(test, addr));
 	lru_add_drain_all();
@@ -187,11 +193,11 @@ static void check(struct kunit *test, unsigned long addr, unsigned int order)
 	u8 byte;
 
 	for (i = 0; i < BIT(order); i++)
-		KUNIT_EXPECT_EQ_MSG(test, kept(c->bits(i)) | EXCLUSIVE,
+		KUNIT_EXPECT_EQ_MSG(test, kept(c->bits(i)) | HAS_EXCLUSIVE,
 				    get_bits(test, addr + i * PAGE_SIZE), "page %u", i);
 	for (i = 0; i < BIT(order); i++) {
 		KUNIT_ASSERT_EQ(test, 0, get_user(byte, (u8 __user *)(addr + i * PAGE_SIZE)));
-		KUNIT_EXPECT_EQ(test, (u8)(i + 1), byte);
+		KUNIT_EXPECT_EQ(test, content(i), byte);
 	}
 	KUNIT_EXPECT_EQ(test, rss, mcpage_test_rss());
 	KUNIT_EXPECT_EQ(test, BIT(order), rss);
