@@ -156,9 +156,12 @@ struct mcpage_walk {
 	spinlock_t *ptl;
 };
 
+/* Sparse does not follow locks from one function to another: for it, both do nothing. */
 static void mcpage_walk_unlock(struct mcpage_walk *walk)
 {
 	arch_leave_lazy_mmu_mode();
+	__acquire(walk->ptl);
+	__acquire(RCU);
 	pte_unmap_unlock(walk->pte, walk->ptl);
 }
 
@@ -166,7 +169,7 @@ static void mcpage_walk_lock(struct mcpage_walk *walk)
 {
 	struct mm_struct *mm = walk->vma->vm_mm;
 
-	walk->pte = pte_offset_map_lock(mm, walk->pmd, walk->addr, &walk->ptl);
+	walk->pte = __pte_offset_map_lock(mm, walk->pmd, walk->addr, &walk->ptl);
 	if (!walk->pte)
 		return;
 	flush_tlb_batched_pending(mm);
@@ -450,6 +453,7 @@ unsigned int __mcpage_free_part(struct mmu_gather *tlb, struct vm_area_struct *v
  */
 void __mcpage_map_by_ptes(struct vm_area_struct *vma, pmd_t *pmd, unsigned long addr,
 			  struct folio *folio, spinlock_t *ptl)
+	__releases(ptl)
 {
 	bool clean = pmd_dirty(*pmd) && !folio_test_dirty(folio);
 	bool held = !can_split_folio(folio, 1, NULL);
