@@ -341,6 +341,9 @@ static void free_part(struct __test_metadata *_metadata, FIXTURE_DATA(lazyfree) 
 
 	stamp(addr, written, 1, SECOND);
 	stays = regained ? 2 * nr : 2 * nr - freed + 1;
+	/* In steps: what is written is in a block of 16K then, or of 64K if it was 2M. */
+	if (self->split && part == ALL_BUT_ONE && order > 2)
+		stays += BIT(order == pmd_order ? 4 : 2) - 1;
 	left = squeeze(self->dir, how, addr, size, stays);
 	/* Under pressure once more: what was read back, and is clean. */
 	for (int round = 0; round < 2; round++) {
