@@ -57,12 +57,11 @@ extern const char * const mcpage_clear_names[NR_MCPAGE_CLEAR_METHODS];
 				 BIT(MCPAGE_CLEAR_REP_STOSQ) | BIT(MCPAGE_CLEAR_LOOP))
 #define MCPAGE_CLEAR_ALL	(MCPAGE_CLEAR_CACHED | MCPAGE_CLEAR_NON_CACHED)
 /*
- * What "auto" chooses from. clear_page() is one of the string instructions already;
- * over more than a page they can be faster or slower than that, as memory is busy or
- * not, which a measurement at boot cannot know.
+ * What "auto" chooses from. Of the methods that leave the memory in the caches only
+ * clear_page(): the others can be faster or slower than that by a little, as memory
+ * is busy or not, which a measurement at boot cannot know.
  */
-#define MCPAGE_CLEAR_CHOICE	(MCPAGE_CLEAR_ALL & ~(BIT(MCPAGE_CLEAR_REP_STOSB) | \
-						      BIT(MCPAGE_CLEAR_REP_STOSQ)))
+#define MCPAGE_CLEAR_CHOICE	(MCPAGE_CLEAR_NON_CACHED | BIT(MCPAGE_CLEAR_PAGE))
 /* What there is on x86-64 only. */
 #define MCPAGE_CLEAR_EXTENT	(MCPAGE_CLEAR_ALL & ~BIT(MCPAGE_CLEAR_PAGE))
 
