@@ -76,8 +76,6 @@ unsigned int mcpage_clear_methods(void)
 
 /* In force; by class, a method of MCPAGE_CLEAR_ALL. */
 static u8 mcpage_clear_chosen[NR_MCPAGE_CLEAR_CLASSES];
-/* The same for the part around the fault. */
-static u8 mcpage_clear_chosen_near[NR_MCPAGE_CLEAR_CLASSES];
 
 static struct mcpage_clear_speed
 mcpage_clear_speed[NR_MCPAGE_CLEAR_CLASSES][NR_MCPAGE_CLEAR_METHODS];
@@ -238,15 +236,11 @@ void mcpage_clear_changed(void)
 	}
 	for (class = 0; class < NR_MCPAGE_CLEAR_CLASSES; class++) {
 		const struct mcpage_clear_speed *speed = mcpage_clear_speed[class];
-		unsigned int chosen = set, near = set;
+		unsigned int chosen = set;
 
 		if (set == MCPAGE_CLEAR_AUTO)
 			chosen = mcpage_clear_auto(speed, class, methods);
-		if (!(BIT(set) & MCPAGE_CLEAR_CACHED))
-			near = mcpage_clear_auto(speed, class,
-						 methods & MCPAGE_CLEAR_CACHED);
 		WRITE_ONCE(mcpage_clear_chosen[class], chosen);
-		WRITE_ONCE(mcpage_clear_chosen_near[class], near);
 	}
 	mcpage_switch(&mcpage_clear_key, active);
 }
@@ -374,11 +368,8 @@ static void mcpage_clear_range(struct page *page, unsigned long len,
 		.method = READ_ONCE(mcpage_clear_chosen[mcpage_clear_class(len)]),
 		.chunk = chunk_kb * SZ_1K,
 	};
-	unsigned int near_class;
 
 	mcpage_clear_near(&plan, len, offset, cached);
-	near_class = mcpage_clear_class(plan.near_len);
-	plan.near_method = READ_ONCE(mcpage_clear_chosen_near[near_class]);
 	mcpage_clear_extent(page_address(page), len, &plan);
 }
 

@@ -110,13 +110,14 @@ mcpage_clear_auto(const struct mcpage_clear_speed *speed, unsigned int class,
 
 /**
  * mcpage_clear_near - plan for the part around the fault
- * @plan: its @near and @near_len are set
+ * @plan: its @near, @near_len and @near_method are set; that by its @method
  * @len: the extent's length in bytes, a multiple of pages
  * @offset: where in it the fault was, in bytes
  * @cached: the most that may be treated apart, in bytes; 0 for nothing
  *
  * The page that faulted and its neighbours, up to a sixteenth of the extent: clearing
- * that in another way costs the extent little.
+ * that in another way costs the extent little. With the method of the rest if that
+ * leaves memory in the caches, else with clear_page().
  *
  * Context: any.
  */
@@ -126,6 +127,8 @@ void mcpage_clear_near(struct mcpage_clear_plan *plan, unsigned long len,
 	const unsigned long mask = ~(PAGE_SIZE - 1);
 	unsigned long near_len = len / 16, before;
 
+	plan->near_method = BIT(plan->method) & MCPAGE_CLEAR_CACHED ? plan->method :
+								      MCPAGE_CLEAR_PAGE;
 	if (!cached) {
 		plan->near = 0;
 		plan->near_len = 0;

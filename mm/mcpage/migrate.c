@@ -52,8 +52,10 @@ static bool mcpage_try_share(struct folio *folio, unsigned int first, unsigned i
 	return true;
 }
 
-static pte_t mcpage_migration_pte(unsigned long pfn, pte_t pte, bool exclusive)
+/* The migration entry in place of an entry. */
+static pte_t mcpage_migration_pte(pte_t pte, bool exclusive)
 {
+	unsigned long pfn = pte_pfn(pte);
 	swp_entry_t entry;
 	pte_t swp_pte;
 
@@ -92,7 +94,7 @@ int __mcpage_to_migration(struct folio *folio, struct page_vma_mapped_walk *pvmw
 	pte_t *ptep = pvmw->pte, pte = ptep_get(ptep), old;
 	DECLARE_BITMAP(young, MCPAGE_RUN);
 	struct vm_area_struct *vma = pvmw->vma;
-	bool exclusive;
+	bool exclusive, pinned;
 
 	if (!MCPAGE_RUNS || !mcpage_governs(vma, vma->vm_flags) ||
 	    !pte_present(pte) || pte_unused(pte))
@@ -127,20 +129,19 @@ int __mcpage_to_migration(struct folio *folio, struct page_vma_mapped_walk *pvmw
 		folio_mark_dirty(folio);
 	update_hiwater_rss(vma->vm_mm);
 
-	max = nr;
-	if (exclusive && !mcpage_try_share(folio, first, nr))
-		nr = 0;
-	for (i = 0; i < max; i++, addr += PAGE_SIZE) {
+	pinned = exclusive && !mcpage_try_share(folio, first, nr);
+	for (i = 0; i < nr; i++, addr += PAGE_SIZE, pte = pte_next_pfn(pte)) {
+		pte_t new;
+
 		pte = test_bit(i, young) ? pte_mkyoung(pte) : pte_mkold(pte);
-		old = pte;
-		if (nr) {
-			old = mcpage_migration_pte(pte_pfn(pte), pte, exclusive);
-			trace_set_migration_pte(addr, pte_val(old), folio_order(folio));
+		new = pte;
+		if (!pinned) {
+			new = mcpage_migration_pte(pte, exclusive);
+			trace_set_migration_pte(addr, pte_val(new), folio_order(folio));
 		}
-		set_pte_at(vma->vm_mm, addr, ptep + i, old);
-		pte = pte_next_pfn(pte);
+		set_pte_at(vma->vm_mm, addr, ptep + i, new);
 	}
-	if (!nr)
+	if (pinned)
 		return -1;
 	folio_remove_rmap_ptes(folio, folio_page(folio, first), nr, vma);
 	if (vma->vm_flags & VM_LOCKED)

@@ -286,20 +286,13 @@ static void measure_methods(void)
 	mcpage_clear_measure(&space, methods, speeds);
 }
 
-static enum mcpage_clear_method choose(unsigned long len, unsigned int among)
-{
-	unsigned int class = mcpage_clear_class(len);
-
-	return mcpage_clear_auto(speeds[class], class, methods & among);
-}
-
 static struct way way_of_mcpage(unsigned long len)
 {
-	struct way way = way_of_method(choose(len, MCPAGE_CLEAR_ALL));
+	unsigned int class = mcpage_clear_class(len);
+	struct way way = way_of_method(mcpage_clear_auto(speeds[class], class, methods));
 
 	way.name = "mcpage";
 	mcpage_clear_near(&way.plan, len, fault_offset(len), MCPAGE_CLEAR_CACHED_KB * 1024UL);
-	way.plan.near_method = choose(way.plan.near_len, MCPAGE_CLEAR_CACHED);
 	return way;
 }
 
